@@ -1,0 +1,1 @@
+"""One file an engine, all behind the protocol of `base`."""

@@ -1,0 +1,75 @@
+"""The one protocol behind which every engine looks the same.
+
+A *browser* is one running process (or one remote session); a *tab* shows one page at a time. Both
+raise the exceptions below and nothing else; the Lab turns those into outcomes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ...nouns import Environment
+
+
+class DriverError(Exception):
+    """The root of what a driver may raise."""
+
+
+class BrowserGone(DriverError):
+    """The process or its connection ended."""
+
+
+class TabCrashed(DriverError):
+    """The page took its tab down; the browser may live on."""
+
+
+class Untestable(DriverError):
+    """The page cannot be shown this way (it left, it is a download, the engine cannot do it)."""
+
+
+class Tab(Protocol):
+    async def load(self, address: str) -> None:
+        """Navigate, and return when the page is ready: load, fonts, stilled, two frames."""
+
+    async def set_content(self, html: str) -> None:
+        """Replace the document by `html`, and return when the page is ready."""
+
+    async def screen(self, html: str) -> bytes | None:
+        """Show an inert page by content and take its picture as fast as the engine can.
+
+        None when the engine has no such path, or the page needs the full wait after all.
+        """
+
+    async def settle(self) -> None:
+        """Wait until what scripts changed is on the screen."""
+
+    async def evaluate(self, expression: str) -> Any:
+        """The JSON value of an expression, awaited if it is a promise."""
+
+    async def resize(self, width: int, height: int) -> None: ...
+
+    async def scroll(self, x: int, y: int) -> None: ...
+
+    async def focus(self, selector: str) -> None: ...
+
+    async def screenshot(self) -> bytes:
+        """The viewport as PNG."""
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        """Addresses beyond the page server that the page asked for, in order, each once."""
+
+    async def close(self) -> None: ...
+
+
+class Browser(Protocol):
+    version: str
+
+    async def open(self, environment: Environment) -> Tab:
+        """A fresh tab that shares no state with any other."""
+
+    @property
+    def alive(self) -> bool: ...
+
+    async def close(self) -> None:
+        """End the process and remove its folder. Never raises, never waits for a page."""

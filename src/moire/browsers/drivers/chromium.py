@@ -1,0 +1,358 @@
+"""Chromium over its debugging pipe: no port, no WebDriver, any build from 80 on."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+from typing import Any
+
+from ...nouns import Build, Environment, LaunchError
+from ..network import Network
+from ..processes import Child, discard, scratch
+from .base import BrowserGone, TabCrashed, Untestable
+from .cdp import CommandFailed, Connection, Params
+from .ready import AT_REST, focus, ready, settle
+
+# A start that takes longer is a failed one; a cold start of a 180 MB binary takes about 2 s.
+LAUNCH_SECONDS = 30.0
+# An order to close is given this long before the whole process is taken for stuck.
+CLOSE_SECONDS = 2.0
+
+FLAGS = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--mute-audio",
+    # One look on every machine: no LCD text, no host profile, no dark mode of the desktop's.
+    "--disable-lcd-text",
+    "--font-render-hinting=none",
+    "--force-color-profile=srgb",
+    "--force-device-scale-factor=1",
+    "--blink-settings=imageAnimationPolicy=2",
+    # Pictures must not depend on what happens to be decoded or scrolled when they are taken.
+    "--disable-checker-imaging",
+    "--disable-smooth-scrolling",
+    "--disable-low-res-tiling",
+    "--disable-partial-raster",
+    # A tab that waits its turn is still a visible tab.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    # No page may open another.
+    "--block-new-web-contents",
+    # Nothing leaves the machine, neither for the page nor for the browser itself.
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # A crash reporter would leave its process group behind.
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-dev-shm-usage",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--disable-features=Translate,MediaRouter,OptimizationHints,PaintHolding,LazyFrameLoading",
+)
+
+_SHOT: Params = {
+    "format": "png",
+    "fromSurface": True,
+    "captureBeyondViewport": False,
+    "optimizeForSpeed": True,
+}
+
+
+def sandboxed() -> bool:
+    """Chromium's own sandbox refuses to run as root."""
+    return os.geteuid() != 0
+
+
+class ChromiumBrowser:
+    def __init__(self, build: Build, child: Child, connection: Connection, folder: os.PathLike[str]) -> None:
+        self.build = build
+        self.version = build.version
+        self._child = child
+        self._connection = connection
+        self._folder = folder
+        self._tabs: dict[str, ChromiumTab] = {}
+        connection.listen("", self._heard)
+
+    @classmethod
+    async def launch(cls, build: Build, network: Network) -> ChromiumBrowser:
+        assert build.path is not None
+        folder = scratch("chromium")
+        argv = [
+            str(build.path),
+            *FLAGS,
+            *([] if sandboxed() else ["--no-sandbox"]),
+            f"--user-data-dir={folder / 'profile'}",
+            f"--proxy-server=http://{network.proxy}",
+            f"--proxy-bypass-list=<-loopback>;{network.pages}",
+            *build.flags,
+            "about:blank",
+        ]
+        their_in, our_out = os.pipe()
+        our_in, their_out = os.pipe()
+        try:
+            child = Child(
+                argv,
+                environ={"HOME": str(folder), "TMPDIR": str(folder), **build.environ},
+                fds={3: their_in, 4: their_out},
+            )
+        except LaunchError:
+            os.close(our_in)
+            os.close(our_out)
+            discard(folder)
+            raise
+        finally:
+            os.close(their_in)
+            os.close(their_out)
+        connection = Connection()
+        await connection.attach(our_in, our_out)
+        browser = cls(build, child, connection, folder)
+        try:
+            async with asyncio.timeout(LAUNCH_SECONDS):
+                about = await connection.call("Browser.getVersion")
+                browser.version = str(about.get("product", "")).rpartition("/")[2] or build.version
+                await connection.call("Target.setDiscoverTargets", {"discover": True})
+        except (BrowserGone, CommandFailed, TimeoutError) as error:
+            words = child.tail().splitlines()
+            await browser.close()
+            raise LaunchError(
+                f"{build.name} would not start: {words[-1] if words else error or 'no answer'}.",
+                "Run `moire browsers doctor`.",
+            ) from None
+        except asyncio.CancelledError:
+            await browser.close()
+            raise
+        return browser
+
+    def _heard(self, method: str, params: Params) -> None:
+        if method == "Target.targetCrashed":
+            if (tab := self._tabs.get(params.get("targetId", ""))) is not None:
+                tab.crash()
+        elif method == "Target.targetCreated":
+            info = params["targetInfo"]
+            if info.get("type") == "page" and info.get("openerId"):
+                self._connection.post("Target.closeTarget", {"targetId": info["targetId"]})
+
+    async def open(self, environment: Environment) -> ChromiumTab:
+        call = self._connection.call
+        try:
+            context = (await call("Target.createBrowserContext"))["browserContextId"]
+            self._connection.post(
+                "Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": context}
+            )
+            target = (
+                await call(
+                    "Target.createTarget",
+                    {
+                        "url": "about:blank",
+                        "browserContextId": context,
+                        "width": environment.width,
+                        "height": environment.height,
+                    },
+                )
+            )["targetId"]
+            attached = await call("Target.attachToTarget", {"targetId": target, "flatten": True})
+            tab = ChromiumTab(self._connection, context, target, attached["sessionId"], environment)
+            self._tabs[target] = tab
+            tab.on_close = lambda: self._tabs.pop(target, None)
+            await tab.prepare()
+        except CommandFailed as error:
+            raise BrowserGone(f"no tab could be opened: {error}") from None
+        return tab
+
+    @property
+    def alive(self) -> bool:
+        return self._child.alive
+
+    async def close(self) -> None:
+        self._connection.close()
+        await self._child.kill()
+        await asyncio.to_thread(discard, self._folder)
+
+
+class ChromiumTab:
+    def __init__(
+        self, connection: Connection, context: str, target: str, session: str, environment: Environment
+    ) -> None:
+        self._connection = connection
+        self._context = context
+        self._target = target
+        self._session = session
+        self._environment = environment
+        self._frame = ""
+        self._loader = ""
+        self._left: str | None = None
+        self._world: asyncio.Future[int] | None = None
+        self._blocked: dict[str, None] = {}
+        self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.on_close = lambda: None
+        connection.listen(session, self._heard)
+
+    async def prepare(self) -> None:
+        """All at once: the order of sending is the order of execution."""
+        e = self._environment
+        features = [{"name": "prefers-color-scheme", "value": e.color_scheme}]
+        media = {"media": "print" if e.medium == "print" else "", "features": features}
+        answers = [
+            self._send("Page.enable"),
+            self._send("Page.getFrameTree"),
+            self._send("Emulation.setDeviceMetricsOverride", self._metrics(e.width, e.height)),
+            self._send("Emulation.setEmulatedMedia", media),
+            self._send("Network.enable"),
+        ]
+        results = await asyncio.gather(*answers)
+        self._frame = results[1]["frameTree"]["frame"]["id"]
+        self._loader = results[1]["frameTree"]["frame"]["loaderId"]
+
+    def _metrics(self, width: int, height: int) -> Params:
+        return {
+            "width": width, "height": height,
+            "deviceScaleFactor": self._environment.scale, "mobile": False,
+        }  # fmt: skip
+
+    def _heard(self, method: str, params: Params) -> None:
+        if method == "Page.javascriptDialogOpening":
+            # Dismissing is the answer that lets a page go on in every engine alike, but for
+            # beforeunload, where dismissing would keep the page.
+            accept = params.get("type") == "beforeunload"
+            self._connection.post("Page.handleJavaScriptDialog", {"accept": accept}, self._session)
+        elif method == "Inspector.targetCrashed":
+            self.crash()
+        elif method == "Page.frameNavigated":
+            frame = params["frame"]
+            if frame["id"] == self._frame and self._loader and frame["loaderId"] != self._loader:
+                self._left = frame.get("url", "")
+        elif method == "Network.requestWillBeSent":
+            self._asked(params["request"]["url"])
+        elif method == "Network.webSocketCreated":
+            self._asked(params["url"])
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:")):
+            self._blocked[url] = None
+
+    def crash(self) -> None:
+        if not self._crashed.done():
+            self._crashed.set_result(None)
+
+    def _send(self, method: str, params: Params | None = None) -> asyncio.Future[Any]:
+        return self._connection.send(method, params, self._session)
+
+    async def _call(self, method: str, params: Params | None = None) -> Any:
+        """One command's result, or the exception that says what became of the tab."""
+        answer = self._send(method, params)
+        await asyncio.wait((answer, self._crashed), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise TabCrashed("the page's renderer crashed")
+        try:
+            return answer.result()
+        except CommandFailed as error:
+            if self._crashed.done() or "crashed" in error.message:
+                raise TabCrashed("the page's renderer crashed") from None
+            if self._left is not None:
+                raise Untestable(f"the page went away to {self._left or 'another page'}") from None
+            raise
+
+    async def load(self, address: str) -> None:
+        self._loader = ""
+        self._left = None
+        try:
+            answer = await self._call("Page.navigate", {"url": address})
+        except CommandFailed as error:
+            raise Untestable(str(error)) from None
+        if answer.get("errorText"):
+            raise Untestable(f"the page did not load: {answer['errorText']}")
+        self._loader = answer.get("loaderId", "")
+        await self._wait_ready()
+
+    async def set_content(self, html: str) -> None:
+        self._left = None
+        await self._call("Page.setDocumentContent", {"frameId": self._frame, "html": html})
+        await self._wait_ready()
+
+    async def screen(self, html: str) -> bytes | None:
+        """Three commands in one go: nothing waits for the pipe but the last answer."""
+        content = self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html})
+        rest = self._send("Runtime.evaluate", {"expression": AT_REST, "returnByValue": True})
+        shot = await self._call("Page.captureScreenshot", _SHOT)
+        await content
+        at_rest = await rest
+        if at_rest.get("result", {}).get("value") is not True:
+            return None
+        return base64.b64decode(shot["data"])
+
+    async def _wait_ready(self) -> None:
+        """Ask in a world of our own, where the page's scripts cannot change what things mean."""
+        world = {"frameId": self._frame, "worldName": "moire"}
+        try:
+            created = await self._call("Page.createIsolatedWorld", world)
+            await self._evaluate(ready(self._environment), created["executionContextId"])
+        except CommandFailed as error:
+            # The world ended under the question: the page is on its way to somewhere else.
+            raise Untestable(f"the page went away while it loaded ({error.message})") from None
+        if self._left is not None:
+            raise Untestable(f"the page went away to {self._left}")
+
+    async def _evaluate(self, expression: str, context: int | None = None) -> Any:
+        params: Params = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        if context is not None:
+            params["contextId"] = context
+        answer = await self._call("Runtime.evaluate", params)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            said = details.get("exception", {}).get("description") or details.get("text", "")
+            raise Untestable(f"a script failed: {said}")
+        return answer["result"].get("value")
+
+    async def evaluate(self, expression: str) -> Any:
+        try:
+            return await self._evaluate(expression)
+        except CommandFailed as error:
+            raise Untestable(f"a script could not run: {error.message}") from None
+
+    async def settle(self) -> None:
+        await self.evaluate(settle())
+
+    async def resize(self, width: int, height: int) -> None:
+        await self._call("Emulation.setDeviceMetricsOverride", self._metrics(width, height))
+
+    async def scroll(self, x: int, y: int) -> None:
+        await self.evaluate(f"window.scrollTo({x:d}, {y:d})")
+
+    async def focus(self, selector: str) -> None:
+        await self.evaluate(focus(selector))
+
+    async def screenshot(self) -> bytes:
+        try:
+            shot = await self._call("Page.captureScreenshot", _SHOT)
+        except CommandFailed as error:
+            raise Untestable(f"no picture could be taken: {error.message}") from None
+        if self._left is not None:
+            raise Untestable(f"the page went away to {self._left}")
+        return base64.b64decode(shot["data"])
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        return tuple(self._blocked)
+
+    async def close(self) -> None:
+        self._connection.forget(self._session)
+        self.on_close()
+        with contextlib.suppress(CommandFailed):
+            await self._connection.call(
+                "Target.disposeBrowserContext", {"browserContextId": self._context}
+            )

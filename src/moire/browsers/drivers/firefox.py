@@ -1,0 +1,378 @@
+"""Stock Firefox over WebDriver BiDi, without geckodriver."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+from ...nouns import Build, Environment, LaunchError
+from ..network import Network
+from ..processes import Child, discard, scratch
+from .base import BrowserGone, TabCrashed, Untestable
+from .bidi import CommandFailed, Connection, Params
+from .ready import focus, ready, settle
+
+LAUNCH_SECONDS = 60.0
+_LISTENING = b"WebDriver BiDi listening on "
+
+PREFS: dict[str, bool | int | str] = {
+    # Nothing leaves the machine: a dead end for everything but the page server, with no way round.
+    "network.proxy.type": 1,
+    "network.proxy.allow_hijacking_localhost": True,
+    "network.proxy.failover_direct": False,
+    "network.dns.disablePrefetch": True,
+    "network.prefetch-next": False,
+    "network.http.speculative-parallel-limit": 0,
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "network.manage-offline-status": False,
+    "network.trr.mode": 5,
+    "media.peerconnection.enabled": False,
+    "app.normandy.enabled": False,
+    "app.update.auto": False,
+    "app.update.disabledForTesting": True,
+    "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False,
+    "browser.safebrowsing.update.enabled": False,
+    "browser.region.network.url": "",
+    "browser.search.update": False,
+    "browser.topsites.contile.enabled": False,
+    "datareporting.healthreport.uploadEnabled": False,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "dom.push.connection.enabled": False,
+    "extensions.update.enabled": False,
+    "extensions.getAddons.cache.enabled": False,
+    "geo.provider.testing": True,
+    "media.gmp-manager.updateEnabled": False,
+    "services.settings.server": "data:,#remote-settings-dummy/v1",
+    "toolkit.telemetry.enabled": False,
+    "toolkit.telemetry.server": "",
+    # No first-run pages, questions or leftovers.
+    "browser.shell.checkDefaultBrowser": False,
+    "browser.startup.page": 0,
+    "browser.startup.homepage": "about:blank",
+    "browser.newtabpage.enabled": False,
+    "browser.aboutwelcome.enabled": False,
+    "browser.sessionstore.resume_from_crash": False,
+    "browser.tabs.warnOnClose": False,
+    "browser.download.useDownloadDir": False,
+    "browser.link.open_newwindow": 3,
+    "dom.disable_open_during_load": True,
+    "dom.popup_maximum": 0,
+    "dom.disable_beforeunload": True,
+    # Content processes are kept and shared between tabs: starting one for every page costs ten
+    # times the page. What one page does to another through it shows as trouble, and is tried again.
+    "fission.autostart": False,
+    "dom.ipc.processCount": 4,
+    "dom.ipc.keepProcessesAlive.web": 4,
+    "toolkit.startup.max_resumed_crashes": -1,
+    "remote.prefs.recommended": True,
+    # The same picture each time.
+    "image.animation_mode": "none",
+    "ui.caretBlinkTime": 0,
+    "ui.useOverlayScrollbars": 1,
+    "general.smoothScroll": False,
+    "gfx.text.disable-aa": False,
+    "gfx.color_management.mode": 0,
+    "layout.css.prefers-color-scheme.content-override": 1,
+    "ui.prefersReducedMotion": 0,
+    "layout.testing.overlay-scrollbars.always-visible": False,
+    "dom.min_background_timeout_value": 4,
+    "dom.timeout.enable_budget_timer_throttling": False,
+    "widget.non-native-theme.enabled": True,
+    # `hung` is ours to say.
+    "dom.max_script_run_time": 0,
+    "dom.max_chrome_script_run_time": 0,
+    "hangmonitor.timeout": 0,
+}
+
+
+def _user_js(prefs: dict[str, bool | int | str]) -> str:
+    return "".join(f"user_pref({json.dumps(k)}, {json.dumps(v)});\n" for k, v in prefs.items())
+
+
+def _pref(value: str) -> bool | int | str:
+    """A preference from a build's name: JSON where it is JSON, else the words themselves."""
+    with contextlib.suppress(ValueError):
+        read = json.loads(value)
+        if isinstance(read, bool | int | str):
+            return read
+    return value
+
+
+class FirefoxBrowser:
+    def __init__(self, build: Build, child: Child, connection: Connection, folder: Path) -> None:
+        self.build = build
+        self.version = build.version
+        self._child = child
+        self._connection = connection
+        self._folder = folder
+        self._tabs: dict[str, FirefoxTab] = {}
+        self._windows: list[str] = []
+        connection.listener = self._heard
+
+    @classmethod
+    async def launch(cls, build: Build, network: Network) -> FirefoxBrowser:
+        assert build.path is not None
+        folder = scratch("firefox")
+        profile = folder / "profile"
+        profile.mkdir()
+        host, _, port = network.proxy.partition(":")
+        prefs = dict(PREFS)
+        for scheme in ("http", "ssl", "socks"):
+            prefs[f"network.proxy.{scheme}"] = host
+            prefs[f"network.proxy.{scheme}_port"] = int(port)
+        prefs["network.proxy.no_proxies_on"] = network.pages
+        prefs.update({key: _pref(value) for key, value in build.prefs.items()})
+        (profile / "user.js").write_text(_user_js(prefs))
+        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def on_line(line: bytes) -> None:
+            if line.startswith(_LISTENING) and not address.done():
+                address.set_result(line[len(_LISTENING) :].decode().strip())
+
+        argv = [
+            str(build.path), "--headless", "--no-remote", "--profile", str(profile),
+            "--remote-debugging-port", "0", "--remote-allow-system-access", *build.flags,
+        ]  # fmt: skip
+        environ = {
+            "HOME": str(folder), "TMPDIR": str(folder), "MOZ_CRASHREPORTER_DISABLE": "1",
+            "MOZ_DISABLE_AUTO_SAFE_MODE": "1", **build.environ,
+        }  # fmt: skip
+        try:
+            child = Child(argv, environ=environ, on_line=on_line)
+        except LaunchError:
+            discard(folder)
+            raise
+        connection: Connection | None = None
+        try:
+            async with asyncio.timeout(LAUNCH_SECONDS):
+                await asyncio.wait((address, child.exited), return_when=asyncio.FIRST_COMPLETED)
+                if not address.done():
+                    raise BrowserGone("it ended at once")
+                connection = await Connection.open(address.result() + "/session")
+                browser = cls(build, child, connection, folder)
+                await browser._begin()
+                return browser
+        except (BrowserGone, CommandFailed, TimeoutError) as error:
+            words = child.tail().splitlines()
+            await cls._end(child, connection, folder)
+            raise LaunchError(
+                f"{build.name} would not start: {words[-1] if words else error or 'no answer'}.",
+                "Run `moire browsers doctor`.",
+            ) from None
+        except asyncio.CancelledError:
+            await cls._end(child, connection, folder)
+            raise
+
+    async def _begin(self) -> None:
+        answer = await self._connection.call(
+            "session.new",
+            {"capabilities": {"alwaysMatch": {"unhandledPromptBehavior": {"default": "dismiss", "beforeUnload": "accept"}}}},
+        )
+        self.version = str(answer["capabilities"].get("browserVersion", self.build.version))
+        await self._connection.call(
+            "session.subscribe",
+            {"events": [
+                "browsingContext.navigationStarted", "browsingContext.contextCreated",
+                "browsingContext.contextDestroyed", "network.beforeRequestSent",
+            ]},
+        )  # fmt: skip
+
+    def _heard(self, method: str, params: Params) -> None:
+        if method == "browsingContext.contextCreated":
+            if params.get("originalOpener"):
+                asyncio.ensure_future(self._close_popup(params["context"]))
+            return
+        tab = self._tabs.get(params.get("context") or "")
+        if tab is not None:
+            tab.heard(method, params)
+
+    async def _close_popup(self, context: str) -> None:
+        with contextlib.suppress(CommandFailed, BrowserGone):
+            await self._connection.call("browsingContext.close", {"context": context})
+
+    async def open(self, environment: Environment) -> FirefoxTab:
+        call = self._connection.call
+        try:
+            # A tab gets frames only in front, so each has a window to itself; windows are costly
+            # to open and are kept for the next tab.
+            window = self._windows.pop() if self._windows else (
+                await call("browsingContext.create", {"type": "window"})
+            )["context"]
+            user = (await call("browser.createUserContext"))["userContext"]
+            place = {"type": "tab", "userContext": user, "referenceContext": window, "background": False}
+            context = (await call("browsingContext.create", place))["context"]
+            tab = FirefoxTab(self._connection, user, context, environment)
+            self._tabs[context] = tab
+            tab.on_close = lambda: self._closed(context, window)
+            await tab.prepare()
+        except CommandFailed as error:
+            raise BrowserGone(f"no tab could be opened: {error}") from None
+        return tab
+
+    def _closed(self, context: str, window: str) -> None:
+        self._tabs.pop(context, None)
+        self._windows.append(window)
+
+    @property
+    def alive(self) -> bool:
+        return self._child.alive
+
+    async def close(self) -> None:
+        await self._end(self._child, self._connection, self._folder)
+
+    @staticmethod
+    async def _end(child: Child, connection: Connection | None, folder: Path) -> None:
+        await child.kill()
+        if connection is not None:
+            await connection.close()
+        await asyncio.to_thread(discard, folder)
+
+
+class FirefoxTab:
+    def __init__(self, connection: Connection, user: str, context: str, environment: Environment) -> None:
+        self._connection = connection
+        self._user = user
+        self._context = context
+        self._environment = environment
+        self._loading = False
+        self._left: str | None = None
+        self._gone = False
+        self._blocked: dict[str, None] = {}
+        self.on_close = lambda: None
+
+    async def prepare(self) -> None:
+        e = self._environment
+        await self._set_viewport(e.width, e.height)
+        if e.color_scheme != "light" or e.medium != "screen":
+            await self._override_media()
+
+    async def _override_media(self) -> None:
+        """What BiDi has no command for, the browser's own window can do."""
+        tree = await self._connection.call("browsingContext.getTree", {"moz:scope": "chrome"})
+        medium = json.dumps(self._environment.medium if self._environment.medium == "print" else "")
+        scheme = json.dumps(self._environment.color_scheme)
+        for window in tree["contexts"]:
+            await self._connection.call(
+                "script.evaluate",
+                {
+                    "expression": "for (const b of globalThis.gBrowser?.browsers ?? []) {"
+                    f" b.browsingContext.mediumOverride = {medium};"
+                    f" b.browsingContext.prefersColorSchemeOverride = {scheme}; }}",
+                    "target": {"context": window["context"]},
+                    "awaitPromise": False,
+                },
+            )
+
+    async def _set_viewport(self, width: int, height: int) -> None:
+        await self._connection.call(
+            "browsingContext.setViewport",
+            {
+                "context": self._context,
+                "viewport": {"width": width, "height": height},
+                "devicePixelRatio": self._environment.scale,
+            },
+        )
+
+    def heard(self, method: str, params: Params) -> None:
+        if method == "browsingContext.contextDestroyed":
+            self._gone = True
+        elif method == "browsingContext.navigationStarted":
+            if not self._loading and params.get("url") != "about:blank":
+                self._left = params.get("url", "")
+        elif method == "network.beforeRequestSent":
+            url = params["request"]["url"]
+            if not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:")):
+                self._blocked[url] = None
+
+    async def _call(self, method: str, params: Params) -> Any:
+        try:
+            return await self._connection.call(method, {"context": self._context, **params})
+        except CommandFailed as error:
+            raise self._meaning(error) from None
+
+    def _meaning(self, error: CommandFailed) -> Exception:
+        if self._gone or error.code == "no such frame":
+            return TabCrashed("the page's process crashed")
+        if self._left is not None:
+            return Untestable(f"the page went away to {self._left}")
+        return Untestable(f"{error.code}: {error.message}")
+
+    async def load(self, address: str) -> None:
+        self._loading = True
+        self._left = None
+        try:
+            await self._call("browsingContext.navigate", {"url": address, "wait": "interactive"})
+        finally:
+            self._loading = False
+        await self._wait_ready()
+
+    async def set_content(self, html: str) -> None:
+        self._left = None
+        await self.evaluate(
+            f"(document.open(), document.write({json.dumps(html)}), document.close(), true)"
+        )
+        await self._wait_ready()
+
+    async def screen(self, html: str) -> bytes | None:
+        await self.set_content(html)
+        return await self.screenshot()
+
+    async def _wait_ready(self) -> None:
+        await self._evaluate(ready(self._environment), sandbox="moire")
+        if self._left is not None:
+            raise Untestable(f"the page went away to {self._left}")
+
+    async def _evaluate(self, expression: str, sandbox: str = "") -> Any:
+        target = {"context": self._context, **({"sandbox": sandbox} if sandbox else {})}
+        # JSON carries the value: BiDi's own value format would have to be turned back.
+        wrapped = f"(async () => JSON.stringify(await ({expression})) ?? 'null')()"
+        try:
+            answer = await self._connection.call(
+                "script.evaluate", {"expression": wrapped, "target": target, "awaitPromise": True}
+            )
+        except CommandFailed as error:
+            raise self._meaning(error) from None
+        if answer["type"] == "exception":
+            raise Untestable(f"a script failed: {answer['exceptionDetails'].get('text', '')}")
+        return json.loads(answer["result"]["value"])
+
+    async def evaluate(self, expression: str) -> Any:
+        return await self._evaluate(expression)
+
+    async def settle(self) -> None:
+        await self._evaluate(settle(), sandbox="moire")
+
+    async def resize(self, width: int, height: int) -> None:
+        try:
+            await self._set_viewport(width, height)
+        except CommandFailed as error:
+            raise self._meaning(error) from None
+
+    async def scroll(self, x: int, y: int) -> None:
+        await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")
+
+    async def focus(self, selector: str) -> None:
+        await self.evaluate(focus(selector))
+
+    async def screenshot(self) -> bytes:
+        shot = await self._call("browsingContext.captureScreenshot", {"origin": "viewport"})
+        if self._left is not None:
+            raise Untestable(f"the page went away to {self._left}")
+        return base64.b64decode(shot["data"])
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        return tuple(self._blocked)
+
+    async def close(self) -> None:
+        with contextlib.suppress(CommandFailed):
+            await self._connection.call("browsingContext.close", {"context": self._context})
+        with contextlib.suppress(CommandFailed):
+            await self._connection.call("browser.removeUserContext", {"userContext": self._user})
+        self.on_close()

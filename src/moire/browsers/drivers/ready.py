@@ -1,0 +1,72 @@
+"""The scripts that say when a page is ready, the same for every engine.
+
+Ready means: loaded, fonts in, animations stilled, caret hidden, two frames drawn. Finite animations
+are finished and endless ones held at their start, so that a picture does not depend on the clock.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ...nouns import Environment
+
+_STILL = """
+  for (const a of (document.getAnimations ? document.getAnimations() : [])) {
+    try {
+      const end = a.effect ? a.effect.getComputedTiming().endTime : 0;
+      if (end === Infinity) { a.pause(); a.currentTime = 0; } else { a.finish(); }
+    } catch (e) {}
+  }
+  const e = document.activeElement;
+  if (e && (e.isContentEditable || 'selectionStart' in e)) {
+    const hide = 'caret-color: transparent !important';
+    try {  // a sheet that no selector and no attribute of the page can see
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(`* { ${hide} }`);
+      const root = e.getRootNode();
+      root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+    } catch (old) { e.style.cssText += ';' + hide; }
+  }
+"""
+
+# A frame that never comes (a hidden window, say) is a fault of the engine's and shows as `hung`.
+_FRAMES = """
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+"""
+
+
+def settle() -> str:
+    return f"(async () => {{ {_STILL} {_FRAMES} return true; }})()"
+
+
+def ready(environment: Environment) -> str:
+    """An expression whose promise ends when the page that is there now is ready."""
+    direction = ""
+    if environment.direction != "ltr":
+        # The page's own word goes before the environment's.
+        direction = (
+            "const r = document.documentElement;"
+            f"if (r && !r.hasAttribute('dir')) r.setAttribute('dir', {json.dumps(environment.direction)});"
+        )
+    return (
+        "(async () => {"
+        "if (document.readyState !== 'complete')"
+        " await new Promise(done => addEventListener('load', done, {once: true}));"
+        f"{direction}"
+        "if (document.fonts) await document.fonts.ready;"
+        f"{_STILL} {_FRAMES} return true; }})()"
+    )
+
+
+# True when a page shown by content needs no wait at all; the picture taken right after is final.
+AT_REST = (
+    "document.readyState === 'complete'"
+    " && (!document.fonts || document.fonts.status === 'loaded')"
+    " && (!document.activeElement || document.activeElement === document.body)"
+    " && Array.prototype.every.call(document.images, i => i.complete)"
+    " && (!document.getAnimations || document.getAnimations().length === 0)"
+)
+
+
+def focus(selector: str) -> str:
+    return f"(e => e ? (e.focus(), true) : false)(document.querySelector({json.dumps(selector)}))"

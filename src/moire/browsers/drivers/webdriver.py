@@ -1,0 +1,238 @@
+"""Classic WebDriver over HTTP: one session, one tab. WebKitGTK here, any remote end elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+from typing import Any
+
+import aiohttp
+
+from ...nouns import Build, Environment, LaunchError
+from .base import BrowserGone, DriverError, TabCrashed, Untestable
+from .ready import focus, ready, settle
+
+# A remote end may start a machine first.
+SESSION_SECONDS = 120.0
+Params = dict[str, Any]
+
+# Codes after which the session, not the page, is at fault.
+_LOST = {"invalid session id", "no such window", "session not created"}
+
+
+class CommandFailed(DriverError):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Session:
+    """The commands of one WebDriver session."""
+
+    def __init__(self, http: aiohttp.ClientSession, base: str, session: str, capabilities: Params) -> None:
+        self._http = http
+        self._base = f"{base}/session/{session}"
+        self.capabilities = capabilities
+
+    @classmethod
+    async def open(cls, base: str, capabilities: Params) -> Session:
+        http = aiohttp.ClientSession(trust_env=False)
+        try:
+            async with asyncio.timeout(SESSION_SECONDS):
+                answer = await _request(
+                    http, "POST", f"{base}/session",
+                    {"capabilities": {"alwaysMatch": {"unhandledPromptBehavior": "dismiss", **capabilities}}},
+                )  # fmt: skip
+                return cls(http, base, answer["sessionId"], answer["capabilities"])
+        except BaseException:
+            await http.close()
+            raise
+
+    async def call(self, method: str, path: str, body: Params | None = None) -> Any:
+        return await _request(self._http, method, self._base + path, body)
+
+    async def end(self, *, politely: bool) -> None:
+        if politely:
+            with contextlib.suppress(DriverError, TimeoutError):
+                async with asyncio.timeout(5):
+                    await self.call("DELETE", "")
+        await self._http.close()
+
+
+async def _request(http: aiohttp.ClientSession, method: str, url: str, body: Params | None) -> Any:
+    # An empty object, not an empty body: drivers refuse a POST without one.
+    data = None if method != "POST" else json.dumps(body or {})
+    try:
+        async with http.request(
+            method, url, data=data, headers={"Content-Type": "application/json"},
+            timeout=aiohttp.ClientTimeout(total=None),
+        ) as response:  # fmt: skip
+            value = json.loads(await response.read()).get("value")
+    except (aiohttp.ClientError, OSError) as error:
+        raise BrowserGone(f"WebDriver at {url.split('/session')[0]} did not answer: {error}") from None
+    except (ValueError, AttributeError):
+        raise BrowserGone(f"{url.split('/session')[0]} does not speak WebDriver") from None
+    if isinstance(value, dict) and "error" in value:
+        raise CommandFailed(str(value["error"]), str(value.get("message", "")))
+    return value
+
+
+class WebDriverBrowser:
+    """A session at an address. Its isolation is the remote end's affair."""
+
+    def __init__(self, build: Build, session: Session) -> None:
+        self.build = build
+        self.session = session
+        self.version = str(session.capabilities.get("browserVersion", build.version))
+        self._alive = True
+
+    @classmethod
+    async def launch(cls, build: Build) -> WebDriverBrowser:
+        try:
+            session = await Session.open(build.address.rstrip("/"), dict(build.capabilities))
+        except (DriverError, TimeoutError) as error:
+            raise LaunchError(
+                f"{build.name} gave no session: {error or 'no answer in time'}.",
+                "Check that the WebDriver server runs there and offers these capabilities.",
+            ) from None
+        return cls(build, session)
+
+    async def open(self, environment: Environment) -> WebDriverTab:
+        if environment.medium == "print":
+            raise Untestable(f"{self.build.name} cannot show a page as printed")
+        if environment.color_scheme != "light":
+            raise Untestable(f"{self.build.name} cannot be told a colour scheme")
+        try:
+            return await WebDriverTab.open(self, environment)
+        except CommandFailed as error:
+            raise BrowserGone(f"no tab could be opened: {error}") from None
+
+    def lost(self) -> None:
+        self._alive = False
+
+    @property
+    def alive(self) -> bool:
+        return self._alive
+
+    async def close(self) -> None:
+        alive, self._alive = self._alive, False
+        await self.session.end(politely=alive)
+
+
+class WebDriverTab:
+    """A window of the session. A session has one at a time in use."""
+
+    def __init__(self, browser: WebDriverBrowser, environment: Environment, handle: str) -> None:
+        self._browser = browser
+        self._session = browser.session
+        self._environment = environment
+        self._handle = handle
+        self._address = ""
+
+    @classmethod
+    async def open(cls, browser: WebDriverBrowser, environment: Environment) -> WebDriverTab:
+        """A new window, and the ones before it closed: a fresh tab for a fresh page.
+
+        A window, not a tab: a tab in the background gets no frames. An end that cannot open
+        windows shows its only one again, emptied.
+        """
+        session = browser.session
+        try:
+            new = await session.call("POST", "/window/new", {"type": "window"})
+        except CommandFailed:
+            handle = str(await session.call("GET", "/window"))
+            await session.call("POST", "/url", {"url": "about:blank"})
+        else:
+            handle = str(new["handle"])
+            for other in await session.call("GET", "/window/handles"):
+                if other != handle:
+                    await session.call("POST", "/window", {"handle": other})
+                    await session.call("DELETE", "/window")
+            await session.call("POST", "/window", {"handle": handle})
+        tab = cls(browser, environment, handle)
+        await tab.resize(environment.width, environment.height)
+        return tab
+
+    async def _call(self, method: str, path: str, body: Params | None = None) -> Any:
+        try:
+            return await self._session.call(method, path, body)
+        except CommandFailed as error:
+            if error.code in _LOST:
+                self._browser.lost()
+                raise TabCrashed(f"the page's tab is gone ({error})") from None
+            raise Untestable(str(error)) from None
+        except BrowserGone:
+            self._browser.lost()
+            raise
+
+    async def load(self, address: str) -> None:
+        self._address = address
+        await self._call("POST", "/url", {"url": address})
+        await self.evaluate(ready(self._environment))
+        await self._stayed()
+
+    async def _stayed(self) -> None:
+        here = await self._call("GET", "/url")
+        if self._address and str(here).split("#")[0] != self._address.split("#")[0]:
+            raise Untestable(f"the page went away to {here}")
+
+    async def set_content(self, html: str) -> None:
+        self._address = ""
+        await self.evaluate(
+            f"(document.open(), document.write({json.dumps(html)}), document.close(), true)"
+        )
+        await self.evaluate(ready(self._environment))
+
+    async def screen(self, html: str) -> bytes | None:
+        await self.set_content(html)
+        return await self.screenshot()
+
+    async def evaluate(self, expression: str) -> Any:
+        script = (
+            "const done = arguments[arguments.length - 1];"
+            "(async () => JSON.stringify(await (" + expression + ")))().then("
+            "v => done([true, v]), e => done([false, String(e)]));"
+        )
+        well, value = await self._call("POST", "/execute/async", {"script": script, "args": []})
+        if not well:
+            raise Untestable(f"a script failed: {value}")
+        return None if value is None else json.loads(value)
+
+    async def settle(self) -> None:
+        await self.evaluate(settle())
+
+    async def resize(self, width: int, height: int) -> None:
+        """The window is made larger than the viewport by what the browser's own bars take."""
+        for _ in range(3):
+            inner = await self.evaluate("[innerWidth, innerHeight]")
+            if inner == [width, height]:
+                return
+            rect = await self._call("GET", "/window/rect")
+            await self._call(
+                "POST", "/window/rect",
+                {"width": rect["width"] + width - inner[0], "height": rect["height"] + height - inner[1]},
+            )  # fmt: skip
+            await self.evaluate(settle())
+        inner = await self.evaluate("[innerWidth, innerHeight]")
+        if inner != [width, height]:
+            raise Untestable(f"the viewport is {inner[0]}×{inner[1]}, not {width}×{height}")
+
+    async def scroll(self, x: int, y: int) -> None:
+        await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")
+
+    async def focus(self, selector: str) -> None:
+        await self.evaluate(focus(selector))
+
+    async def screenshot(self) -> bytes:
+        png = base64.b64decode(await self._call("GET", "/screenshot"))
+        await self._stayed()
+        return png
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        """The window stays until the next one opens: a session without a window is over."""

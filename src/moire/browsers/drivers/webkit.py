@@ -1,0 +1,162 @@
+"""WebKitGTK: WebKitWebDriver and MiniBrowser on a screen of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+from pathlib import Path
+
+from ...nouns import Build, LaunchError
+from ..network import Network
+from ..processes import Child, discard, scratch
+from .base import DriverError
+from .webdriver import CommandFailed, Session, WebDriverBrowser
+
+LAUNCH_SECONDS = 60.0
+# The port is chosen by us and may be taken between choosing and using.
+PORT_TRIES = 5
+
+
+async def start_xvfb(folder: Path) -> tuple[Child, str]:
+    """A screen without a display, on a number that the X server itself found free."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        raise LaunchError("Xvfb is not installed.", "Run `apt-get install xvfb`.")
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    try:
+        child = Child(
+            [program, "-displayfd", "3", "-screen", "0", "4096x4096x24", "-nolisten", "tcp", "-noreset"],
+            fds={3: write},
+        )
+    except LaunchError:
+        os.close(read)
+        raise
+    finally:
+        os.close(write)
+    loop = asyncio.get_running_loop()
+    number: asyncio.Future[str] = loop.create_future()
+
+    def on_read() -> None:
+        loop.remove_reader(read)
+        if not number.done():
+            number.set_result(os.read(read, 64).decode().strip())
+
+    loop.add_reader(read, on_read)
+    try:
+        await asyncio.wait((number,), timeout=LAUNCH_SECONDS)
+        if not number.done() or not number.result():
+            await child.kill()
+            raise LaunchError(f"Xvfb would not start: {child.tail() or 'no answer'}.")
+    finally:
+        loop.remove_reader(read)
+        os.close(read)
+    return child, f":{number.result()}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class WebKitBrowser(WebDriverBrowser):
+    def __init__(self, build: Build, session: Session, children: list[Child], folder: Path) -> None:
+        super().__init__(build, session)
+        self._children = children
+        self._folder = folder
+
+    @classmethod
+    async def launch_local(cls, build: Build, network: Network) -> WebKitBrowser:
+        assert build.path is not None
+        folder = scratch("webkit")
+        children: list[Child] = []
+        try:
+            screen, display = await start_xvfb(folder)
+            children.append(screen)
+            driver, port = await _start_driver(build, display, folder)
+            children.append(driver)
+            session = await Session.open(f"http://127.0.0.1:{port}", _capabilities(build, network))
+            return cls(build, session, children, folder)
+        except (DriverError, TimeoutError, LaunchError) as error:
+            words = children[-1].tail().splitlines() if children else []
+            await _end(children, folder)
+            if isinstance(error, LaunchError):
+                raise
+            said = str(error) or (words[-1] if words else "no answer")
+            raise LaunchError(f"{build.name} would not start: {said}.", "Run `moire browsers doctor`.") from None
+        except asyncio.CancelledError:
+            await _end(children, folder)
+            raise
+
+    @property
+    def alive(self) -> bool:
+        return super().alive and all(child.alive for child in self._children)
+
+    async def close(self) -> None:
+        self.lost()
+        await self.session.end(politely=False)
+        await _end(self._children, self._folder)
+
+
+async def _end(children: list[Child], folder: Path) -> None:
+    for child in reversed(children):
+        await child.kill()
+    await asyncio.to_thread(discard, folder)
+
+
+def _capabilities(build: Build, network: Network) -> dict[str, object]:
+    browser = build.environ.get("MOIRE_MINIBROWSER") or _minibrowser()
+    return {
+        "webkitgtk:browserOptions": {
+            "binary": browser,
+            "args": ["--automation", f"--proxy=http://{network.proxy}", f"--ignore-host={network.pages.split(':')[0]}", *build.flags],
+        }
+    }
+
+
+def _minibrowser() -> str:
+    for lib in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/libexec", "/usr/lib"):
+        for found in sorted(Path(lib).glob("webkit*gtk-*/MiniBrowser"), reverse=True):
+            return str(found)
+    raise LaunchError("WebKitGTK's MiniBrowser is not installed.", "Run `apt-get install webkit2gtk-driver`.")
+
+
+async def _start_driver(build: Build, display: str, folder: Path) -> tuple[Child, int]:
+    environ = {
+        "DISPLAY": display, "HOME": str(folder), "TMPDIR": str(folder), "XDG_RUNTIME_DIR": str(folder),
+        "XDG_CACHE_HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
+        "GDK_BACKEND": "x11", "GTK_THEME": "Adwaita", "GTK_OVERLAY_SCROLLING": "1",
+        "LIBGL_ALWAYS_SOFTWARE": "1", "WEBKIT_DISABLE_COMPOSITING_MODE": "0",
+        "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS": "1" if os.geteuid() == 0 else "0",
+        "NO_AT_BRIDGE": "1", "GIO_USE_VFS": "local", "GSETTINGS_BACKEND": "memory",
+        "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        **build.environ,
+    }  # fmt: skip
+    for _ in range(PORT_TRIES):
+        port = _free_port()
+        child = Child([str(build.path), f"--port={port}", "--host=127.0.0.1"], environ=environ)
+        if await _answers(child, port):
+            return child, port
+        await child.kill()
+    raise LaunchError(f"{build.name} found no free port: {child.tail() or 'no answer'}.")
+
+
+async def _answers(child: Child, port: int) -> bool:
+    """WebKitWebDriver says nothing when it is up; a connection that is taken says it."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + LAUNCH_SECONDS
+    while child.alive and loop.time() < end:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return child.alive
+        # Refused at once until the port is open: wait a moment, or for the process to end.
+        await asyncio.wait((child.exited,), timeout=0.02)
+    return False
+
+
+__all__ = ["CommandFailed", "WebKitBrowser", "start_xvfb"]

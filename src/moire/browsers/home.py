@@ -1,0 +1,50 @@
+"""Where Moire keeps builds and downloads, and how it stays out of its own way there."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..nouns import MoireError
+
+
+def home() -> Path:
+    """`MOIRE_HOME`, else the user's cache folder."""
+    if named := os.environ.get("MOIRE_HOME"):
+        return Path(named).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().absolute() / "moire"
+
+
+def folder(name: str) -> Path:
+    path = home() / name
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MoireError(
+            f"{path} cannot be made: {error.strerror}.", "Point MOIRE_HOME to a folder you may write to."
+        ) from None
+    return path
+
+
+@contextlib.contextmanager
+def lock(name: str, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
+    """Hold a named lock between processes; False when it is taken and `wait` is off.
+
+    The lock ends with the process that holds it, so nothing is ever left locked.
+    """
+    path = folder("locks") / f"{name}.lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    try:
+        fcntl.flock(handle, kind if wait else kind | fcntl.LOCK_NB)
+        held = True
+    except BlockingIOError:
+        held = False
+    try:
+        yield held
+    finally:
+        os.close(handle)

@@ -1,0 +1,234 @@
+"""The Lab: give it a page and a build, get an outcome back, thousands of times.
+
+Every build has a *station* of one or more supervised processes with several tabs each. A page that
+crashes or hangs is tried again three times, alone in a fresh process; only what repeats every time
+is that page's outcome, anything else is trouble of the harness and is counted as such.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Literal
+
+from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
+from ..serve import Blocker, PageServer
+from .drivers.base import BrowserGone, DriverError, Tab, TabCrashed, Untestable
+from .launch import Launcher
+from .network import Network
+from .onpaper import written
+from .supervise import Berth, Health, Process
+
+Path = Literal["fast", "navigation"]
+
+# Fresh processes that must all agree before a crash or hang is a page's own.
+REPEATS = 3
+# Chromium alone keeps several tabs busy in one process; the others draw one page at a time well.
+TABS = {"chromium": 4, "firefox": 4, "webkit": 1, "webdriver": 1, "command": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class LabOptions:
+    """`processes` and `tabs` of 0 mean "as many as suit the machine and the build"."""
+
+    deadline: float = 15.0
+    processes: int = 0
+    tabs: int = 0
+    recycle_after: int = 1000
+    serve_host: str = ""
+
+
+class _Hung(DriverError):
+    pass
+
+
+class Station:
+    """One build's processes."""
+
+    def __init__(self, lab: Lab, build: Build, processes: int, tabs: int) -> None:
+        self._lab = lab
+        self.build = build
+        self.health = Health()
+        self._slots = asyncio.Semaphore(processes * tabs)
+        self._berths = [self._berth(lab.options.recycle_after) for _ in range(processes)]
+        # A page on trial gets a process of its own, one page at a time: trials must not starve
+        # each other into looking hung.
+        self._trial = asyncio.Lock()
+
+    def _berth(self, recycle_after: int) -> Berth:
+        return Berth(self._lab.launcher, self.build, recycle_after, self.health, self._lab.closing)
+
+    async def start(self) -> None:
+        await self._berths[0].ensure()
+
+    @asynccontextmanager
+    async def _lease(self) -> AsyncIterator[Process]:
+        async with self._slots, min(self._berths, key=lambda b: b.burden).lease() as process:
+            yield process
+
+    async def shoot(self, case: Case, path: Path) -> Outcome:
+        try:
+            async with self._lease() as process:
+                return await self._render(process, case, path)
+        except Untestable as error:
+            return Failure("untestable", str(error))
+        except (_Hung, TabCrashed, BrowserGone):
+            return await self._verify(case)
+
+    async def _render(self, process: Process, case: Case, path: Path) -> Shot:
+        try:
+            async with asyncio.timeout(self._lab.options.deadline):
+                if path == "fast" and case.inert:
+                    shot = await self._by_content(process, case)
+                    if shot is not None:
+                        return shot
+                return await self._by_navigation(process, case)
+        except TimeoutError:
+            self.health.hangs += 1
+            process.retire()
+            raise _Hung("no picture before the deadline") from None
+        except TabCrashed:
+            self.health.crashes += 1
+            raise
+        except BrowserGone:
+            process.retire()
+            raise
+
+    async def _by_content(self, process: Process, case: Case) -> Shot | None:
+        async with process.warm_tab(case.environment) as tab:
+            png = await tab.screen(case.html.decode("utf-8"))
+        if png is None:
+            return None
+        _check_size(self.build, case.environment, png)
+        return Shot(png, "content")
+
+    async def _by_navigation(self, process: Process, case: Case) -> Shot:
+        async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
+            await tab.load(address)
+            png = await tab.screenshot()
+            _check_size(self.build, case.environment, png)
+            how: Literal["command", "navigation"] = "command" if self.build.engine == "command" else "navigation"
+            return Shot(png, how, tab.blocked)
+
+    async def _verify(self, case: Case) -> Outcome:
+        """Alone, in fresh processes: does it repeat?"""
+        kinds: list[Literal["crashed", "hung"]] = []
+        reason = ""
+        async with self._trial:
+            for attempt in range(REPEATS):
+                berth = self._berth(recycle_after=1)
+                try:
+                    async with berth.lease() as process:
+                        shot = await self._render(process, case, "navigation")
+                    self.health.trouble += 1
+                    return replace(shot, trouble=attempt + 1)
+                except Untestable as error:
+                    return Failure("untestable", str(error), attempt + 2)
+                except _Hung as error:
+                    kinds.append("hung")
+                    reason = str(error)
+                except (TabCrashed, BrowserGone) as error:
+                    kinds.append("crashed")
+                    reason = str(error)
+                finally:
+                    await berth.close()
+        if len(set(kinds)) == 1:
+            return Failure(kinds[0], reason, REPEATS)
+        return Failure("untestable", f"in {REPEATS} fresh processes it {' and '.join(sorted(set(kinds)))}", REPEATS)
+
+    @asynccontextmanager
+    async def tab(self, environment: Environment) -> AsyncIterator[Tab]:
+        async with self._lease() as process, process.fresh_tab(environment) as tab:
+            yield tab
+
+    async def close(self) -> None:
+        await asyncio.gather(*(berth.close() for berth in self._berths))
+
+
+class Lab:
+    """A pool over many builds at once, with the page server and the network block they share."""
+
+    def __init__(self, builds: Iterable[Build], options: LabOptions | None = None) -> None:
+        self.builds = tuple(dict.fromkeys(builds))
+        self.options = options or LabOptions()
+        self.closing = asyncio.Event()
+        self.pages = PageServer(self.options.serve_host)
+        self.blocker = Blocker()
+        self.launcher: Launcher
+        self._stations: dict[Build, Station] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Lab:
+        await self.pages.start()
+        self._stack.push_async_callback(self.pages.close)
+        await self.blocker.start()
+        self._stack.push_async_callback(self.blocker.close)
+        self.launcher = Launcher(Network(self.pages.address, self.blocker.address))
+        share = max(1, (os.cpu_count() or 1) // max(1, len(self.builds)))
+        for build in self.builds:
+            # Two processes of several tabs fill two cores; more builds than cores share them.
+            processes = self.options.processes or share
+            tabs = min(self.options.tabs or TABS[build.engine], TABS[build.engine] if TABS[build.engine] == 1 else 64)
+            station = Station(self, build, processes, tabs)
+            self._stations[build] = station
+            self._stack.push_async_callback(station.close)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closing.set()
+        await self._stack.aclose()
+
+    async def start(self, build: Build) -> None:
+        """Start a build's first process now, so that one that cannot start is known at once."""
+        await self._stations[build].start()
+
+    async def shoot(self, build: Build, case: Case, path: Path = "navigation") -> Outcome:
+        """One picture of one page in one build.
+
+        `navigation` is a true load in a fresh tab. `fast` may show an inert page by content in a
+        warm tab; what it shows is to be confirmed by navigation before anyone is told.
+        Raises LaunchError when the build cannot be started at all.
+        """
+        return await self._stations[build].shoot(case, path)
+
+    @asynccontextmanager
+    async def tab(self, build: Build, environment: Environment | None = None) -> AsyncIterator[Tab]:
+        """A fresh tab to drive by hand. Its exceptions are the drivers'."""
+        async with self._stations[build].tab(environment or Environment()) as tab:
+            yield tab
+
+    @asynccontextmanager
+    async def published(self, build: Build, case: Case) -> AsyncIterator[str]:
+        """The address under which this build finds the case, for as long as the block lasts."""
+        if build.engine == "command":
+            with written(case) as file:
+                yield str(file)
+            return
+        try:
+            yield self.pages.add(case, remote=build.engine == "webdriver")
+        finally:
+            self.pages.remove(case)
+
+    def health(self, build: Build) -> Health:
+        return self._stations[build].health
+
+
+def _check_size(build: Build, environment: Environment, png: bytes) -> None:
+    """A picture of another size shows another page."""
+    if png[:8] != b"\x89PNG\r\n\x1a\n":
+        raise Untestable("the picture is not a PNG")
+    if build.engine == "command":
+        return
+    size = (int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big"))
+    wanted = (round(environment.width * environment.scale), round(environment.height * environment.scale))
+    if size != wanted:
+        raise Untestable(f"the picture is {size[0]}×{size[1]}, not {wanted[0]}×{wanted[1]}")
+
+
+__all__ = ["Lab", "LabOptions", "LaunchError"]

@@ -1,0 +1,113 @@
+"""How a build is written: `chromium@108`, a path, `http://…`, `cmd:…`, each with arguments.
+
+    chromium@156?flags=--disable-features=LayoutNG&flags=--force-dark-mode
+    firefox@153?prefs=layout.css.grid.enabled=false
+    /opt/chrome/chrome?env=LANG=C
+    http://grid:4444?capabilities={"browserName":"firefox"}
+    cmd:wkhtmltoimage {page} {png}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from ..nouns import Build, UnknownBuild, UsageError
+from . import shelf
+
+_ARGUMENTS = ("flags", "env", "prefs", "capabilities")
+# The arguments begin at the last `?` that is followed by one of their names.
+_QUERY = re.compile(rf"\?(?=(?:{'|'.join(_ARGUMENTS)})=)")
+
+
+def resolve(name: str, installed: Sequence[Build] | None = None) -> Build:
+    """The build of that name, or UnknownBuild with the remedy."""
+    head, *rest = _QUERY.split(name, maxsplit=1)
+    build = _base(head, installed)
+    return _with_arguments(build, rest[0]).named(name) if rest else build
+
+
+def _base(head: str, installed: Sequence[Build] | None) -> Build:
+    if head.startswith("cmd:"):
+        return _command(head)
+    if head.startswith(("http://", "https://")):
+        return Build(head, "webdriver", "", "remote", address=head)
+    if "/" in head or head.startswith((".", "~")):
+        return shelf.identify(Path(head).expanduser())
+    engine, at, version = head.partition("@")
+    if engine not in ("chromium", "firefox", "webkit") or (at and not version):
+        raise UnknownBuild(
+            f"{head!r} names no build.",
+            "Write chromium@156, firefox@153, webkit@2.50, a path with a slash in it, http://host:port or cmd:PROGRAM.",
+        )
+    known = [
+        b
+        for b in (shelf.installed() if installed is None else installed)
+        if b.engine == engine and (not version or b.version == version or b.version.startswith(version + "."))
+    ]
+    if not known:
+        raise UnknownBuild(f"{head} is not installed.", _remedy(engine, head))
+    return known[-1].named(head if version else f"{engine}@{known[-1].version}")
+
+
+def _remedy(engine: str, head: str) -> str:
+    if engine == "webkit":
+        return "Run `apt-get install webkit2gtk-driver xvfb`."
+    return f"Run `moire browsers install {head}`; `moire browsers available {engine}` lists what there is."
+
+
+def _command(head: str) -> Build:
+    try:
+        words = shlex.split(head.removeprefix("cmd:"))
+    except ValueError as error:
+        raise UsageError(f"{head!r} is no command line: {error}.", "Check its quotes.") from None
+    if not words:
+        raise UsageError("cmd: names no program.", "Write for example 'cmd:wkhtmltoimage {page} {png}'.")
+    return Build(head, "command", "", "command", command=tuple(words))
+
+
+def _with_arguments(build: Build, query: str) -> Build:
+    flags: list[str] = []
+    environ: dict[str, str] = {}
+    prefs: dict[str, str] = {}
+    capabilities: dict[str, Any] = {}
+    for part in re.split(rf"&(?=(?:{'|'.join(_ARGUMENTS)})=)", query):
+        key, _, value = part.partition("=")
+        value = unquote(value)
+        if key == "flags":
+            flags += shlex.split(value)
+        elif key == "env":
+            environ.update([_pair(value, "env=NAME=VALUE")])
+        elif key == "prefs":
+            prefs.update([_pair(value, "prefs=NAME=VALUE")])
+        else:
+            capabilities.update(_json(value))
+    if prefs and build.engine != "firefox":
+        raise UsageError("Only Firefox takes prefs.", "Use flags= for other engines.")
+    if capabilities and build.engine != "webdriver":
+        raise UsageError("Only WebDriver addresses take capabilities.", "Use flags= for local builds.")
+    return replace(build, flags=tuple(flags), environ=environ, prefs=prefs, capabilities=capabilities)
+
+
+def _pair(text: str, form: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise UsageError(f"{text!r} is not of the form {form}.", "Write name and value with = between.")
+    return key, os.path.expandvars(value)
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"The capabilities are no JSON: {error}.", 'Write for example {"browserName":"firefox"}.') from None
+    if not isinstance(value, dict):
+        raise UsageError("The capabilities are no JSON object.", 'Write for example {"browserName":"firefox"}.')
+    return value

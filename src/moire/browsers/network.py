@@ -1,0 +1,14 @@
+"""Where a browser may go: the page server and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """`pages` is the page server's host and port; everything else is sent to `proxy`, which
+    records and refuses it."""
+
+    pages: str
+    proxy: str

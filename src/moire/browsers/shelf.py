@@ -1,0 +1,240 @@
+"""The builds on this machine: those Moire installed and those the system has."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..nouns import Build, Engine, MoireError, UnknownBuild
+from . import home
+from .download import Progress, silent
+from .sources.archives import ChromeForTesting, Mozilla, Snapshots
+from .sources.base import Offer, Source
+from .sources.debian import Debian
+from .sources.npm import Npm
+
+RECORD = "build.json"
+# Room for some sixty builds of 150 to 400 MB.
+LIMIT_GIB = 25.0
+
+_SYSTEM: tuple[tuple[Engine, tuple[str, ...]], ...] = (
+    ("chromium", ("/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/google-chrome")),
+    ("firefox", ("/usr/lib/firefox-esr/firefox-esr", "/usr/lib/firefox/firefox", "/usr/bin/firefox")),
+    ("webkit", ("/usr/bin/WebKitWebDriver",)),
+)
+
+
+def position(version: str) -> tuple[int, ...]:
+    """A version's place in its engine's history."""
+    return tuple(int(n) for n in re.findall(r"\d+", version))
+
+
+def sources(name: str = "", base_url: str = "") -> list[Source]:
+    """The sources to ask. Archives are asked only by name: they need the internet."""
+    made: dict[str, Callable[[], Source]] = {
+        "npm": Npm,
+        "debian": Debian,
+        "chrome-for-testing": lambda: ChromeForTesting(base_url) if base_url else ChromeForTesting(),
+        "snapshots": lambda: Snapshots(base_url) if base_url else Snapshots(),
+        "mozilla": lambda: Mozilla(base_url) if base_url else Mozilla(),
+    }
+    if not name:
+        return [Npm(), Debian()]
+    if name not in made:
+        raise UnknownBuild(f"There is no source named {name}.", f"The sources are {', '.join(made)}.")
+    return [made[name]()]
+
+
+def installed() -> list[Build]:
+    """Every build that can be named, in the order of engine and history."""
+    found = [*_own(), *_system()]
+    return sorted(found, key=lambda b: (b.engine, b.position, b.source))
+
+
+def _own() -> Iterator[Build]:
+    for record in sorted(home.folder("builds").glob(f"*/{RECORD}")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            data = json.loads(record.read_text())
+            yield _build(data["engine"], data["version"], data["source"], record.parent / data["program"], record.parent)
+
+
+def _system() -> Iterator[Build]:
+    for engine, places in _SYSTEM:
+        for place in places:
+            path = Path(place)
+            if path.exists() and (version := _version(path, engine)):
+                yield _build(engine, version, "system", path)
+                break
+
+
+def _build(engine: Engine, version: str, source: str, path: Path, folder: Path | None = None) -> Build:
+    return Build(
+        f"{engine}@{version}", engine, version, source, path=path, position=position(version), folder=folder
+    )
+
+
+def _version(path: Path, engine: Engine) -> str:
+    """Asked of the program once, and remembered until the program changes."""
+    status = path.stat()
+    key = f"{path.resolve()}:{status.st_mtime_ns}:{status.st_size}"
+    memory = home.folder("") / "versions.json"
+    known: dict[str, str] = {}
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(memory.read_text())
+    if key not in known:
+        known[key] = _ask_webkit() if engine == "webkit" else _ask_version(path)
+        fresh = memory.with_name(f"versions.{os.getpid()}.tmp")
+        with contextlib.suppress(OSError):
+            fresh.write_text(json.dumps(known))
+            fresh.replace(memory)
+    return known[key]
+
+
+def _ask_version(path: Path) -> str:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20)
+        if match := re.search(r"\d+(?:\.\d+)+", said.stdout):
+            return match[0]
+    return ""
+
+
+def _ask_webkit() -> str:
+    """The driver has no word for its version; the package that brought it has."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        asked = ["dpkg-query", "-W", "-f", "${Version}", "webkit2gtk-driver"]
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=20).stdout
+        if match := re.match(r"\d+(?:\.\d+)+", said):
+            return match[0]
+    return "0"
+
+
+def identify(path: Path) -> Build:
+    """A build from a program's path alone."""
+    program = shutil.which(str(path)) or str(path)
+    path = Path(program).absolute()
+    if not path.is_file():
+        raise UnknownBuild(f"There is no program at {path}.", "Check the path.")
+    name = path.name.lower()
+    engine: Engine = "chromium"
+    if "firefox" in name:
+        engine = "firefox"
+    elif "webkit" in name:
+        engine = "webkit"
+    return _build(engine, _version(path, engine) or "0", "path", path).named(str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    build: Build
+    fresh: bool
+
+
+def install(name: str, source: str = "", base_url: str = "", progress: Progress = silent) -> Installed:
+    """Put a build on the shelf, once, however many ask for it at the same time."""
+    engine, _, version = name.partition("@")
+    wanted = [b for b in installed() if b.engine == engine and _is(b, version) and (not source or b.source == source)]
+    if wanted:
+        return Installed(wanted[-1], False)
+    offer = choose(engine, version, source, base_url)
+    key = re.sub(r"[^\w.-]+", "-", f"{offer.engine}-{offer.version}-{offer.source}")
+    with home.lock(f"install-{key}"):
+        place = home.folder("builds") / key
+        if not (place / RECORD).exists():
+            _unpack(offer, place, sources(offer.source, base_url)[0], progress)
+            fresh = True
+        else:
+            fresh = False
+    evict()
+    data = json.loads((place / RECORD).read_text())
+    return Installed(_build(data["engine"], data["version"], data["source"], place / data["program"], place), fresh)
+
+
+def choose(engine: str, version: str, source: str = "", base_url: str = "") -> Offer:
+    offers = [o for s in sources(source, base_url) for o in s.offers(engine, version)]
+    if not offers:
+        raise UnknownBuild(
+            f"No source offers {engine}@{version}." if version else f"No source offers {engine}.",
+            f"`moire browsers available {engine or 'chromium'}` lists what there is.",
+        )
+    return max(offers, key=lambda o: position(o.version))
+
+
+def _unpack(offer: Offer, place: Path, source: Source, progress: Progress) -> None:
+    """Beside its place first, and moved there whole."""
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        fresh.mkdir(parents=True)
+        program = source.install(offer, fresh, progress)
+        version = offer.version
+        record: dict[str, Any] = {
+            "engine": offer.engine, "version": version, "source": offer.source, "detail": offer.detail,
+            "program": str(program.relative_to(fresh)),
+        }  # fmt: skip
+        (fresh / RECORD).write_text(json.dumps(record, indent=1))
+        shutil.rmtree(place, ignore_errors=True)
+        fresh.rename(place)
+    except OSError as error:
+        raise MoireError(f"{offer.name} cannot be unpacked: {error.strerror}.", "Free some disk space.") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    for file in home.folder("downloads").iterdir():
+        if not file.name.endswith(".part"):
+            file.unlink(missing_ok=True)
+
+
+def _is(build: Build, version: str) -> bool:
+    return not version or build.version == version or build.version.startswith(version + ".")
+
+
+def remove(build: Build) -> None:
+    if build.folder is None:
+        raise MoireError(f"{build.name} belongs to the system.", "Remove it with the system's package manager.")
+    with home.lock(f"use-{build.folder.name}", wait=False) as free:
+        if not free:
+            raise MoireError(f"{build.name} is in use.", "Stop the run that uses it first.")
+        shutil.rmtree(build.folder)
+
+
+def use(build: Build, stack: ExitStack) -> None:
+    """Mark a build as in use for as long as `stack` is open."""
+    if build.folder is not None:
+        stack.enter_context(home.lock(f"use-{build.folder.name}", shared=True))
+        with contextlib.suppress(OSError):
+            os.utime(build.folder / RECORD)
+
+
+def evict(limit_gib: float | None = None) -> list[Build]:
+    """Drop the least recently used builds until the shelf is within its limit."""
+    try:
+        limit = float(os.environ.get("MOIRE_BUILDS_GIB", LIMIT_GIB)) if limit_gib is None else limit_gib
+    except ValueError:
+        raise MoireError("MOIRE_BUILDS_GIB is no number.", "Give the limit in GiB, for example 25.") from None
+    shelf = sorted(
+        ((b, _bytes(b.folder), (b.folder / RECORD).stat().st_mtime) for b in _own() if b.folder is not None),
+        key=lambda row: row[2],
+    )
+    total = sum(size for _, size, _ in shelf)
+    gone = []
+    # The newest is what was just asked for.
+    for build, size, _ in shelf[:-1]:
+        if total <= limit * 2**30:
+            break
+        with contextlib.suppress(MoireError):
+            remove(build)
+            total -= size
+            gone.append(build)
+    return gone
+
+
+def _bytes(folder: Path) -> int:
+    return sum(f.lstat().st_size for f in folder.rglob("*") if not f.is_dir())

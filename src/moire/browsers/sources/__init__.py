@@ -1,0 +1,1 @@
+"""Where builds come from: one file a source."""

@@ -1,0 +1,97 @@
+"""What is shown to a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from collections.abc import Mapping
+from typing import Literal
+
+from .errors import UsageError
+
+ColorScheme = Literal["light", "dark"]
+Direction = Literal["ltr", "rtl"]
+Medium = Literal["screen", "print"]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The conditions a page is shown under; the default is the one WPT's reftests use."""
+
+    width: int = 800
+    height: int = 600
+    scale: float = 1.0
+    color_scheme: ColorScheme = "light"
+    direction: Direction = "ltr"
+    medium: Medium = "screen"
+
+    def __post_init__(self) -> None:
+        # 16,384 is the largest texture side that every engine here can draw in software.
+        if not (1 <= self.width <= 16384 and 1 <= self.height <= 16384):
+            raise UsageError(
+                f"A viewport of {self.width}×{self.height} cannot be shown.",
+                "Give a width and a height from 1 to 16384.",
+            )
+        if not 0.1 <= self.scale <= 8:
+            raise UsageError(f"A scale of {self.scale} cannot be shown.", "Give one from 0.1 to 8.")
+
+
+# Anything that lets a page act, load or leave. Erring on the side of "acts" costs speed only.
+_ACTIVE = re.compile(
+    rb"<\s*(?:script|meta[^>]*http-equiv|iframe|frame|object|embed|base|link|audio|video|portal)"
+    rb"|[\s\"'/]on[a-z]+\s*=|javascript:|//|src|url\(|autofocus|autoplay|@import|<\s*animate|<\s*set\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A page's bytes, what they refer to, and the environment to show them in.
+
+    `root` is a folder whose files the page may load; `resources` are such files held in memory,
+    by path relative to the page. Two cases with equal `digest` show the same thing.
+    """
+
+    html: bytes
+    name: str = "page.html"
+    resources: Mapping[str, bytes] = field(default_factory=dict)
+    root: Path | None = None
+    environment: Environment = Environment()
+    seed: int | None = None
+
+    @classmethod
+    def from_file(cls, path: Path, environment: Environment | None = None) -> Case:
+        try:
+            html = path.read_bytes()
+        except FileNotFoundError:
+            raise UsageError(f"There is no page at {path}.", "Check the path.") from None
+        except IsADirectoryError:
+            raise UsageError(f"{path} is a folder.", "Give the page itself.") from None
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+        folder = path.resolve().parent
+        return cls(html, path.name, root=folder, environment=environment or Environment())
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the case in addresses and stores. A folder counts by path, not by content."""
+        h = hashlib.sha256(repr((self.name, self.environment, str(self.root or ""))).encode())
+        h.update(self.html)
+        for path in sorted(self.resources):
+            h.update(b"\0" + path.encode() + b"\0" + self.resources[path])
+        return h.hexdigest()[:24]
+
+    @cached_property
+    def inert(self) -> bool:
+        """True when nothing in the page can run, load from elsewhere, or leave.
+
+        Only such a page may be shown by content in a tab that other pages use.
+        """
+        try:
+            self.html.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return b"\0" not in self.html and not _ACTIVE.search(self.html)

@@ -1,0 +1,155 @@
+"""Ways to say how far two pictures are apart, each with a threshold above which they differ.
+
+A measure is written `name` or `name:threshold`; `phash` also takes a hash size, `phash:64:140`, and
+`fuzzy` WPT's pair, `fuzzy:2;100`. The defaults of `phash` are R2Z2's, those of `sqdiff` Bartender's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import cv2
+import numpy as np
+
+from .decode import Image, common
+from .perceptual import HASH_SIZE, distance, phash
+
+R2Z2_THRESHOLD = 140
+BARTENDER_THRESHOLD = 0.0001
+HISTOGRAM_BINS = 32
+
+_TEMPLATE = {
+    "sqdiff-raw": cv2.TM_SQDIFF,
+    "sqdiff": cv2.TM_SQDIFF_NORMED,
+    "ccorr-raw": cv2.TM_CCORR,
+    "ccorr": cv2.TM_CCORR_NORMED,
+    "ccoeff-raw": cv2.TM_CCOEFF,
+    "ccoeff": cv2.TM_CCOEFF_NORMED,
+}
+# For these, larger means more alike; they are turned round so that 0 is equal.
+_LIKENESS = {"ccorr", "ccoeff"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`different` when `distance` is above `threshold`, and only then."""
+
+    name: str
+    distance: Callable[[Image, Image], float]
+    threshold: float
+
+    def different(self, a: Image, b: Image) -> bool:
+        return self.distance(a, b) > self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzy:
+    """WPT's tolerance: the largest difference of a channel, and how many pixels differ at all."""
+
+    max_difference: int
+    pixels: int
+
+    @property
+    def meta(self) -> str:
+        """Ready to paste into a reftest."""
+        return f'<meta name="fuzzy" content="maxDifference=0-{self.max_difference};totalPixels=0-{self.pixels}">'
+
+
+def fuzzy(a: Image, b: Image) -> Fuzzy:
+    a, b = common(a, b)
+    worst = cv2.absdiff(a, b).max(axis=2)
+    return Fuzzy(int(worst.max(initial=0)), int(np.count_nonzero(worst)))
+
+
+def pixels(a: Image, b: Image) -> float:
+    return float(fuzzy(a, b).pixels)
+
+
+def template(method: int, turned: bool, a: Image, b: Image) -> float:
+    a, b = common(a, b)
+    value = float(cv2.matchTemplate(a, b, method)[0, 0])
+    if turned:
+        # Two flat pictures have no correlation to speak of: OpenCV says 0 or 1 as it comes.
+        return 0.0 if np.array_equal(a, b) else 1.0 - value
+    return value
+
+
+def perceptual(size: int, a: Image, b: Image) -> float:
+    return float(distance(phash(a, size), phash(b, size)))
+
+
+def chi2(a: Image, b: Image) -> float:
+    """χ² between colour histograms, each of area 1: 0 for equal, at most 2."""
+    total = 0.0
+    for channel in range(3):
+        ha, hb = (
+            cv2.calcHist([image], [channel], None, [HISTOGRAM_BINS], [0, 256]).ravel() / image[..., 0].size
+            for image in (a, b)
+        )
+        both = ha + hb
+        used = both > 0
+        total += float((((ha - hb) ** 2)[used] / both[used]).sum())
+    return total / 3
+
+
+def exact(a: Image, b: Image) -> float:
+    return 0.0 if a.shape == b.shape and np.array_equal(a, b) else 1.0
+
+
+def _fuzzy_measure(words: list[str]) -> Measure:
+    try:
+        limit, count = (int(n) for n in (words[0] if words else "0;0").split(";"))
+    except ValueError:
+        raise ValueError("fuzzy takes two whole numbers. " "Write for example fuzzy:2;100.") from None
+
+    def beyond(a: Image, b: Image) -> float:
+        seen = fuzzy(a, b)
+        return float(seen.max_difference > limit or seen.pixels > count)
+
+    return Measure(f"fuzzy:{limit};{count}", beyond, 0.0)
+
+
+def measure(text: str) -> Measure:
+    """A measure from its name; ValueError, in a sentence for users, where there is none."""
+    name, *words = text.split(":")
+    if name == "fuzzy":
+        return _fuzzy_measure(words)
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        raise ValueError(f"The threshold in {text!r} is no number. " "Write for example phash:140.") from None
+    if name == "phash":
+        size = int(numbers.pop(0)) if len(numbers) == 2 else HASH_SIZE
+        if not 2 <= size <= 256:
+            raise ValueError(f"A hash size of {size} is out of range. " "Give one from 2 to 256.")
+        threshold = numbers[0] if numbers else R2Z2_THRESHOLD
+        return Measure(text, partial(perceptual, size), threshold)
+    made: dict[str, tuple[Callable[[Image, Image], float], float]] = {
+        "exact": (exact, 0.0),
+        "pixels": (pixels, 0.0),
+        "chi2": (chi2, 0.0),
+        **{
+            key: (partial(template, method, key in _LIKENESS), BARTENDER_THRESHOLD)
+            for key, method in _TEMPLATE.items()
+        },
+    }
+    if name not in made or len(numbers) > 1:
+        names = ", ".join([*made, "phash", "fuzzy"])
+        raise ValueError(f"There is no measure {text!r}. " f"The measures are {names}.")
+    function, default = made[name]
+    return Measure(text, function, numbers[0] if numbers else default)
+
+
+def figures(a: Image, b: Image) -> dict[str, float | int]:
+    """What every report says of a pair."""
+    seen = fuzzy(a, b)
+    if seen.pixels == 0 and a.shape == b.shape:
+        return {"phash": 0, "pixels": 0, "max_difference": 0, "sqdiff": 0.0}
+    return {
+        "phash": int(perceptual(HASH_SIZE, a, b)),
+        "pixels": seen.pixels,
+        "max_difference": seen.max_difference,
+        "sqdiff": template(cv2.TM_SQDIFF_NORMED, False, a, b),
+    }

@@ -1,0 +1,50 @@
+"""Pictures of differences, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+
+from .decode import Image, common
+
+# What is the same is shown pale, so that what differs stands out.
+PALE = 0.75
+MARK = (40, 20, 230)
+GAP = 8
+
+
+def difference(a: Image, b: Image) -> Image:
+    """The first picture, paled and grey, with every differing pixel marked; stronger is darker."""
+    a, b = common(a, b)
+    worst = cv2.absdiff(a, b).max(axis=2)
+    grey = cv2.cvtColor(a, cv2.COLOR_BGR2GRAY)
+    pale = (255 - (255 - grey) * (1 - PALE)).astype(np.uint8)
+    out = cv2.cvtColor(pale, cv2.COLOR_GRAY2BGR)
+    differing = worst > 0
+    # Even a difference of one level must be seen: marks start at half strength.
+    strength = (0.5 + worst[differing].astype(np.float32) / 510)[:, None]
+    out[differing] = (np.array(MARK) * strength + 255 * (1 - strength)).astype(np.uint8)
+    return np.asarray(out, np.uint8)
+
+
+def average(images: Sequence[Image]) -> Image:
+    """All overlaid: where they agree the picture is sharp."""
+    first = images[0]
+    total = np.zeros(first.shape, np.float64)
+    for image in images:
+        total += common(first, image)[1][: first.shape[0], : first.shape[1]]
+    return np.asarray(np.rint(total / len(images)), np.uint8)
+
+
+def side_by_side(images: Sequence[Image]) -> Image:
+    height = max(image.shape[0] for image in images)
+    strips: list[Image] = []
+    for image in images:
+        if strips:
+            strips.append(np.full((height, GAP, 3), 128, np.uint8))
+        canvas = np.full((height, image.shape[1], 3), 255, np.uint8)
+        canvas[: image.shape[0]] = image
+        strips.append(canvas)
+    return np.asarray(np.hstack(strips), np.uint8)

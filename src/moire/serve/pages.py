@@ -1,0 +1,95 @@
+"""The page server: each case at an address of its own, and nothing but what the case holds."""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from aiohttp import web
+
+from ..nouns import Case, MoireError
+
+# A page's encoding is the page's own business: no charset is sent.
+_HTML = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".xht": "application/xhtml+xml"}
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+# A folder's files are read whole; a larger one is no test resource.
+MOST_BYTES = 256 * 1024 * 1024
+
+
+class PageServer:
+    """Serves on loopback, and on `host` too when remote browsers must reach it."""
+
+    def __init__(self, host: str = "") -> None:
+        self._extra_host = host
+        self._cases: dict[str, tuple[Case, int]] = {}
+        self._runner: web.AppRunner | None = None
+        self.address = ""
+        self.remote_address = ""
+
+    async def start(self) -> None:
+        app = web.Application()
+        app.router.add_get("/{case}/{path:.*}", self._serve)
+        runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0)
+        await site.start()
+        self._runner = runner
+        port = runner.addresses[0][1]
+        self.address = f"127.0.0.1:{port}"
+        if self._extra_host:
+            try:
+                await web.TCPSite(runner, self._extra_host, port, shutdown_timeout=0).start()
+            except OSError as error:
+                raise MoireError(
+                    f"The page server cannot listen on {self._extra_host}: {error.strerror}.",
+                    "Give --serve-host an address of this machine.",
+                ) from None
+            self.remote_address = f"{self._extra_host}:{port}"
+
+    def add(self, case: Case, *, remote: bool = False) -> str:
+        """The case's address. Every `add` wants one `remove`."""
+        _, users = self._cases.get(case.digest, (case, 0))
+        self._cases[case.digest] = (case, users + 1)
+        host = self.remote_address if remote and self.remote_address else self.address
+        return f"http://{host}/{case.digest}/{quote(case.name)}"
+
+    def remove(self, case: Case) -> None:
+        kept, users = self._cases.get(case.digest, (case, 0))
+        if users > 1:
+            self._cases[case.digest] = (kept, users - 1)
+        else:
+            self._cases.pop(case.digest, None)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        case, _ = self._cases.get(request.match_info["case"], (None, 0))
+        path = request.match_info["path"]
+        body = _find(case, path) if case is not None else None
+        if body is None:
+            return web.Response(status=404, headers=_HEADERS)
+        suffix = PurePosixPath(path).suffix.lower()
+        kind = _HTML.get(suffix) or mimetypes.guess_type(path)[0]
+        if kind is None:
+            kind = "text/html" if case is not None and path == case.name else "application/octet-stream"
+        return web.Response(body=body, headers={**_HEADERS, "Content-Type": kind})
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+
+def _find(case: Case, path: str) -> bytes | None:
+    if path == case.name:
+        return case.html
+    if path in case.resources:
+        return case.resources[path]
+    if case.root is None:
+        return None
+    try:
+        root = case.root.resolve()
+        file: Path = (root / path).resolve()
+        if not file.is_relative_to(root) or not file.is_file() or file.stat().st_size > MOST_BYTES:
+            return None
+        return file.read_bytes()
+    except (OSError, ValueError):
+        return None
