@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Literal
 
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
 from ..serve import Blocker, PageServer
+from . import shelf
 from .drivers.base import BrowserGone, DriverError, Tab, TabCrashed, Untestable
 from .launch import Launcher
 from .network import Network
@@ -163,6 +164,10 @@ class Lab:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Lab:
+        marks = ExitStack()
+        self._stack.push(marks.__exit__)
+        for build in self.builds:
+            shelf.use(build, marks)
         await self.pages.start()
         self._stack.push_async_callback(self.pages.close)
         await self.blocker.start()

@@ -1,10 +1,10 @@
 """How a build is written: `chromium@108`, a path, `http://…`, `cmd:…`, each with arguments.
 
-    chromium@156?flags=--disable-features=LayoutNG&flags=--force-dark-mode
-    firefox@153?prefs=layout.css.grid.enabled=false
-    /opt/chrome/chrome?env=LANG=C
-    http://grid:4444?capabilities={"browserName":"firefox"}
-    cmd:wkhtmltoimage {page} {png}
+chromium@156?flags=--disable-features=LayoutNG&flags=--force-dark-mode
+firefox@153?prefs=layout.css.grid.enabled=false
+/opt/chrome/chrome?env=LANG=C
+http://grid:4444?capabilities={"browserName":"firefox"}
+cmd:wkhtmltoimage {page} {png}
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def _json(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"The capabilities are no JSON: {error}.", 'Write for example {"browserName":"firefox"}.') from None
+        raise UsageError(
+            f"The capabilities are no JSON: {error}.", 'Write for example {"browserName":"firefox"}.'
+        ) from None
     if not isinstance(value, dict):
         raise UsageError("The capabilities are no JSON object.", 'Write for example {"browserName":"firefox"}.')
     return value

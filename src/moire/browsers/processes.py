@@ -118,8 +118,13 @@ class Child:
         actions += [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in (fds or {}).items()]
         try:
             self.pid = os.posix_spawn(
-                argv[0], list(argv), env, file_actions=actions, setpgroup=0,
-                setsigmask=(), setsigdef=(signal.SIGINT, signal.SIGPIPE),
+                argv[0],
+                list(argv),
+                env,
+                file_actions=actions,
+                setpgroup=0,
+                setsigmask=(),
+                setsigdef=(signal.SIGINT, signal.SIGPIPE),
             )
         except OSError as error:
             os.close(read)

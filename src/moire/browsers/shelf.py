@@ -64,7 +64,9 @@ def _own() -> Iterator[Build]:
     for record in sorted(home.folder("builds").glob(f"*/{RECORD}")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             data = json.loads(record.read_text())
-            yield _build(data["engine"], data["version"], data["source"], record.parent / data["program"], record.parent)
+            yield _build(
+                data["engine"], data["version"], data["source"], record.parent / data["program"], record.parent
+            )
 
 
 def _system() -> Iterator[Build]:
@@ -77,9 +79,7 @@ def _system() -> Iterator[Build]:
 
 
 def _build(engine: Engine, version: str, source: str, path: Path, folder: Path | None = None) -> Build:
-    return Build(
-        f"{engine}@{version}", engine, version, source, path=path, position=position(version), folder=folder
-    )
+    return Build(f"{engine}@{version}", engine, version, source, path=path, position=position(version), folder=folder)
 
 
 def _version(path: Path, engine: Engine) -> str:

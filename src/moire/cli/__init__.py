@@ -1,0 +1,5 @@
+"""The `moire` command."""
+
+from .main import main
+
+__all__ = ["main"]

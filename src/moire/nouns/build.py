@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from collections.abc import Mapping
 from typing import Any, Literal
 
 Engine = Literal["chromium", "firefox", "webkit", "webdriver", "command"]

@@ -5,8 +5,8 @@ Failures of a page or a browser are values, not exceptions: a hunt goes on past 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 How = Literal["content", "navigation", "command"]

@@ -102,7 +102,7 @@ def _fuzzy_measure(words: list[str]) -> Measure:
     try:
         limit, count = (int(n) for n in (words[0] if words else "0;0").split(";"))
     except ValueError:
-        raise ValueError("fuzzy takes two whole numbers. " "Write for example fuzzy:2;100.") from None
+        raise ValueError("fuzzy takes two whole numbers. Write for example fuzzy:2;100.") from None
 
     def beyond(a: Image, b: Image) -> float:
         seen = fuzzy(a, b)
@@ -119,11 +119,11 @@ def measure(text: str) -> Measure:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        raise ValueError(f"The threshold in {text!r} is no number. " "Write for example phash:140.") from None
+        raise ValueError(f"The threshold in {text!r} is no number. Write for example phash:140.") from None
     if name == "phash":
         size = int(numbers.pop(0)) if len(numbers) == 2 else HASH_SIZE
         if not 2 <= size <= 256:
-            raise ValueError(f"A hash size of {size} is out of range. " "Give one from 2 to 256.")
+            raise ValueError(f"A hash size of {size} is out of range. Give one from 2 to 256.")
         threshold = numbers[0] if numbers else R2Z2_THRESHOLD
         return Measure(text, partial(perceptual, size), threshold)
     made: dict[str, tuple[Callable[[Image, Image], float], float]] = {
@@ -131,13 +131,12 @@ def measure(text: str) -> Measure:
         "pixels": (pixels, 0.0),
         "chi2": (chi2, 0.0),
         **{
-            key: (partial(template, method, key in _LIKENESS), BARTENDER_THRESHOLD)
-            for key, method in _TEMPLATE.items()
+            key: (partial(template, method, key in _LIKENESS), BARTENDER_THRESHOLD) for key, method in _TEMPLATE.items()
         },
     }
     if name not in made or len(numbers) > 1:
         names = ", ".join([*made, "phash", "fuzzy"])
-        raise ValueError(f"There is no measure {text!r}. " f"The measures are {names}.")
+        raise ValueError(f"There is no measure {text!r}. The measures are {names}.")
     function, default = made[name]
     return Measure(text, function, numbers[0] if numbers else default)
 

@@ -138,4 +138,5 @@ def _across(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
         taken = unique[ys[:, None], first[xs][:, None] + np.arange(count)].astype(np.int64)
         exact = ((taken * weights[xs, :count]).sum(axis=1) + (1 << (PRECISION_BITS - 1))) >> PRECISION_BITS
         result[ys, xs] = np.clip(exact, 0, 255)
-    return result[np.cumsum(fresh) - 1]
+    repeated: NDArray[np.uint8] = result[np.cumsum(fresh) - 1]
+    return repeated

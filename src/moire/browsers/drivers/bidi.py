@@ -77,9 +77,7 @@ class Connection:
         if future is None or future.done():
             return
         if message.get("type") == "error":
-            future.set_exception(
-                CommandFailed(method, message.get("error", ""), message.get("message", ""))
-            )
+            future.set_exception(CommandFailed(method, message.get("error", ""), message.get("message", "")))
         else:
             future.set_result(message.get("result", {}))
 

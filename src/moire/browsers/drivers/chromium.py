@@ -6,6 +6,8 @@ import asyncio
 import base64
 import contextlib
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ...nouns import Build, Environment, LaunchError
@@ -79,7 +81,7 @@ def sandboxed() -> bool:
 
 
 class ChromiumBrowser:
-    def __init__(self, build: Build, child: Child, connection: Connection, folder: os.PathLike[str]) -> None:
+    def __init__(self, build: Build, child: Child, connection: Connection, folder: Path) -> None:
         self.build = build
         self.version = build.version
         self._child = child
@@ -151,9 +153,7 @@ class ChromiumBrowser:
         call = self._connection.call
         try:
             context = (await call("Target.createBrowserContext"))["browserContextId"]
-            self._connection.post(
-                "Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": context}
-            )
+            self._connection.post("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": context})
             target = (
                 await call(
                     "Target.createTarget",
@@ -199,7 +199,7 @@ class ChromiumTab:
         self._world: asyncio.Future[int] | None = None
         self._blocked: dict[str, None] = {}
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.on_close = lambda: None
+        self.on_close: Callable[[], object] = lambda: None
         connection.listen(session, self._heard)
 
     async def prepare(self) -> None:
@@ -213,6 +213,8 @@ class ChromiumTab:
             self._send("Emulation.setDeviceMetricsOverride", self._metrics(e.width, e.height)),
             self._send("Emulation.setEmulatedMedia", media),
             self._send("Network.enable"),
+            # Every tab behaves as the one in front: focus must not depend on who else is there.
+            self._send("Emulation.setFocusEmulationEnabled", {"enabled": True}),
         ]
         results = await asyncio.gather(*answers)
         self._frame = results[1]["frameTree"]["frame"]["id"]
@@ -353,6 +355,4 @@ class ChromiumTab:
         self._connection.forget(self._session)
         self.on_close()
         with contextlib.suppress(CommandFailed):
-            await self._connection.call(
-                "Target.disposeBrowserContext", {"browserContextId": self._context}
-            )
+            await self._connection.call("Target.disposeBrowserContext", {"browserContextId": self._context})

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ PREFS: dict[str, bool | int | str] = {
     "remote.prefs.recommended": True,
     # The same picture each time.
     "image.animation_mode": "none",
+    "focusmanager.testmode": True,
     "ui.caretBlinkTime": 0,
     "ui.useOverlayScrollbars": 1,
     "general.smoothScroll": False,
@@ -172,7 +174,11 @@ class FirefoxBrowser:
     async def _begin(self) -> None:
         answer = await self._connection.call(
             "session.new",
-            {"capabilities": {"alwaysMatch": {"unhandledPromptBehavior": {"default": "dismiss", "beforeUnload": "accept"}}}},
+            {
+                "capabilities": {
+                    "alwaysMatch": {"unhandledPromptBehavior": {"default": "dismiss", "beforeUnload": "accept"}}
+                }
+            },
         )
         self.version = str(answer["capabilities"].get("browserVersion", self.build.version))
         await self._connection.call(
@@ -201,9 +207,11 @@ class FirefoxBrowser:
         try:
             # A tab gets frames only in front, so each has a window to itself; windows are costly
             # to open and are kept for the next tab.
-            window = self._windows.pop() if self._windows else (
-                await call("browsingContext.create", {"type": "window"})
-            )["context"]
+            window = (
+                self._windows.pop()
+                if self._windows
+                else (await call("browsingContext.create", {"type": "window"}))["context"]
+            )
             user = (await call("browser.createUserContext"))["userContext"]
             place = {"type": "tab", "userContext": user, "referenceContext": window, "background": False}
             context = (await call("browsingContext.create", place))["context"]
@@ -244,7 +252,7 @@ class FirefoxTab:
         self._left: str | None = None
         self._gone = False
         self._blocked: dict[str, None] = {}
-        self.on_close = lambda: None
+        self.on_close: Callable[[], object] = lambda: None
 
     async def prepare(self) -> None:
         e = self._environment
@@ -314,9 +322,7 @@ class FirefoxTab:
 
     async def set_content(self, html: str) -> None:
         self._left = None
-        await self.evaluate(
-            f"(document.open(), document.write({json.dumps(html)}), document.close(), true)"
-        )
+        await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
         await self._wait_ready()
 
     async def screen(self, html: str) -> bytes | None:

@@ -180,9 +180,7 @@ class WebDriverTab:
 
     async def set_content(self, html: str) -> None:
         self._address = ""
-        await self.evaluate(
-            f"(document.open(), document.write({json.dumps(html)}), document.close(), true)"
-        )
+        await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
         await self.evaluate(ready(self._environment))
 
     async def screen(self, html: str) -> bytes | None:

@@ -113,7 +113,12 @@ def _capabilities(build: Build, network: Network) -> dict[str, object]:
     return {
         "webkitgtk:browserOptions": {
             "binary": browser,
-            "args": ["--automation", f"--proxy=http://{network.proxy}", f"--ignore-host={network.pages.split(':')[0]}", *build.flags],
+            "args": [
+                "--automation",
+                f"--proxy=http://{network.proxy}",
+                f"--ignore-host={network.pages.split(':')[0]}",
+                *build.flags,
+            ],
         }
     }
 

@@ -128,7 +128,9 @@ class Mozilla:
         wanted = rf"^([0-9a-f]{{64}})\s+({self._platform}/en-US/firefox-{re.escape(offer.detail)}\.tar\.\w+)$"
         match = re.search(wanted, sums, re.MULTILINE)
         if match is None:
-            raise MoireError(f"Firefox {offer.detail} was not released for {self._platform}.", "Choose another version.")
+            raise MoireError(
+                f"Firefox {offer.detail} was not released for {self._platform}.", "Choose another version."
+            )
         name = match[2].rpartition("/")[2]
         untar(fetch(Remote(f"{release}/{match[2]}", name, f"sha256:{match[1]}"), progress), folder)
         return program_in(folder, ("firefox",))

@@ -65,4 +65,6 @@ def _run(argv: list[str]) -> str:
         raise MoireError(f"{argv[0]} gave no answer within ten minutes.") from None
     except subprocess.CalledProcessError as error:
         said = (error.stderr or "").strip().splitlines()
-        raise MoireError(f"{argv[0]} failed: {said[-1] if said else error.returncode}.", "Run `apt-get update`.") from None
+        raise MoireError(
+            f"{argv[0]} failed: {said[-1] if said else error.returncode}.", "Run `apt-get update`."
+        ) from None

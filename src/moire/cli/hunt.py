@@ -1,0 +1,91 @@
+"""`moire hunt …`: look for pages that show what they should not."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from ..browsers.lab import Lab, LabOptions
+from ..hunts import change as change_hunt
+from ..nouns import Build, Case, Exit
+from ..pixels import Measure
+from ..reports.folder import Folder
+from . import options
+from .main import cli, run
+from .progress import pages as page_progress
+
+# A crash, hang or difference is for people to see; the rest is counted.
+_FINDINGS = {"different", "crashed", "hung"}
+
+
+@cli.group()
+def hunt() -> None:
+    """Hunt for rendering bugs.
+
+    \b
+    Example:
+      moire hunt change --base chromium@150 --new chromium@156 --pages 500
+    """
+
+
+@hunt.command()
+@click.option("--base", required=True, metavar="BUILD", help="The build that is taken for right.")
+@click.option("--new", "new_", required=True, metavar="BUILD", help="The build under test.")
+@click.option("--pages", default=500, show_default=True, type=click.IntRange(1), help="How many pages to show.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages.")
+@click.option("--page-size", default=2000, show_default=True, type=click.IntRange(100, 1_000_000), help="Bytes a page.")
+@click.option("--measure", default="phash", show_default=True, help="What counts as different.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("runs/change"), show_default=True)
+@click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found.")
+@options.lab_options
+def change(
+    base: str, new_: str, pages: int, seed: int, page_size: int, measure: str, output: Path, fail_on_finding: bool,
+    deadline: float, serve_host: str,
+) -> int:  # fmt: skip
+    """Fuzz two builds with the same pages and report what changed.
+
+    \b
+    Examples:
+      moire hunt change --base chromium@150 --new chromium@156
+      moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o runs/108-116
+    """
+    builds = options.builds((base, new_))
+    how = options.the_measure(measure)
+    settings = {"base": base, "new": new_, "pages": pages, "seed": seed, "page_size": page_size, "measure": measure}
+    folder = Folder(output, builds[0], builds[1], settings)
+    cases = change_hunt.cases(seed, pages, page_size)
+    found, index = run(_hunt(builds, how, cases, pages, folder, options.lab(deadline, serve_host)))
+    click.echo(f"{found} findings. Open {index}")
+    return Exit.ERROR if fail_on_finding and found else Exit.DONE
+
+
+async def _hunt(
+    builds: list[Build], measure: Measure, cases: Iterator[Case], pages: int, folder: Folder, lab_options: LabOptions
+) -> tuple[int, Path]:
+    base, new = builds
+    verdicts: Counter[str] = Counter()
+    begun = time.monotonic()
+    async with Lab(builds, lab_options) as lab:
+        for build in builds:
+            await lab.start(build)
+        with page_progress(Console(stderr=True)) as bar:
+            task = bar.add_task(f"{base.name} | {new.name}", total=pages, found="")
+            async for judged in change_hunt.hunt(lab, base, new, measure, cases):
+                verdicts[judged.verdict.kind] += 1
+                if judged.verdict.kind in _FINDINGS:
+                    folder.add(judged)
+                words = ", ".join(f"{n} {kind}" for kind, n in sorted(verdicts.items()) if kind != "same")
+                bar.update(task, advance=1, found=words)
+        health = {build.name: lab.health(build) for build in builds}
+    seconds = time.monotonic() - begun
+    summary = {
+        "pages": sum(verdicts.values()), **dict(sorted(verdicts.items())),
+        "seconds": round(seconds, 1), "pages a second": round(sum(verdicts.values()) / seconds, 1),
+        **{name: str(h) for name, h in health.items()},
+    }  # fmt: skip
+    return sum(verdicts[kind] for kind in _FINDINGS), folder.finish(summary)

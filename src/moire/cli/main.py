@@ -1,0 +1,81 @@
+"""The command's root: one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import click
+
+from .. import __version__
+from ..nouns import CheckExit, Exit, LaunchError, MoireError
+
+T = TypeVar("T")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="moire")
+def cli() -> None:
+    """Find rendering bugs by overlaying renderings that should be identical.
+
+    \b
+    Examples:
+      moire browsers doctor
+      moire compare page.html --build chromium@150 --build chromium@156
+      moire hunt --base chromium@150 --new chromium@156 --pages 500
+    """
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a verb's work; Ctrl-C ends it in order."""
+    return asyncio.run(work)
+
+
+def main() -> None:
+    # Verbs for bisect scripts speak another language of exit codes, also when they are misused.
+    check = sys.argv[1:2] == ["check"]
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else Exit.DONE)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.exceptions.Abort:
+        sys.exit(CheckExit.TROUBLE if check else Exit.INTERRUPTED)
+    except click.ClickException as error:
+        _say(error.format_message() + _hint(error))
+        sys.exit(CheckExit.TROUBLE if check else Exit.USAGE)
+    except LaunchError as error:
+        _say(str(error))
+        sys.exit(CheckExit.CANNOT_TEST if check else error.exit_code)
+    except MoireError as error:
+        _say(str(error))
+        sys.exit(CheckExit.TROUBLE if check else error.exit_code)
+    except KeyboardInterrupt:
+        _say("Stopped.")
+        sys.exit(CheckExit.TROUBLE if check else Exit.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody left to tell.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else (error.strerror or str(error))
+        _say(f"The system refused: {what}. Check the path, its permissions and the free space.")
+        sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
+
+
+def _hint(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f" Run `{context.command_path} --help`." if context is not None else ""
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"moire: {sentence}", err=True)
+
+
+# The verbs hang themselves on `cli`.
+from . import browsers, hunt, shoot  # noqa: E402, F401

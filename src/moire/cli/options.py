@@ -1,0 +1,73 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..browsers import names, shelf
+from ..browsers.lab import LabOptions
+from ..nouns import Build, Environment, UsageError
+from ..pixels import Measure, measure
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def environment_options(function: F) -> F:
+    for option in reversed(
+        [
+            click.option("--size", default="800x600", show_default=True, help="Viewport, WIDTHxHEIGHT."),
+            click.option("--scale", default=1.0, show_default=True, help="Device pixels a CSS pixel."),
+            click.option("--color-scheme", type=click.Choice(["light", "dark"]), default="light", show_default=True),
+            click.option("--direction", type=click.Choice(["ltr", "rtl"]), default="ltr", show_default=True),
+            click.option("--medium", type=click.Choice(["screen", "print"]), default="screen", show_default=True),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def environment(size: str, scale: float, color_scheme: Any, direction: Any, medium: Any) -> Environment:
+    width, _, height = size.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise UsageError(f"--size {size} is not WIDTHxHEIGHT.", "Write for example 800x600.")
+    return Environment(int(width), int(height), scale, color_scheme, direction, medium)
+
+
+def lab_options(function: F) -> F:
+    for option in reversed(
+        [
+            click.option("--deadline", default=15.0, show_default=True, help="Seconds a page may take."),
+            click.option(
+                "--serve-host", default="", help="Also serve pages on this address, for remote WebDriver ends."
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def lab(deadline: float, serve_host: str) -> LabOptions:
+    if deadline <= 0:
+        raise UsageError(f"--deadline {deadline:g} leaves no time.", "Give seconds above 0.")
+    return LabOptions(deadline=deadline, serve_host=serve_host)
+
+
+def builds(names_: tuple[str, ...]) -> list[Build]:
+    known = shelf.installed()
+    return [names.resolve(name, known) for name in names_]
+
+
+def the_measure(text: str) -> Measure:
+    try:
+        return measure(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)

@@ -1,0 +1,55 @@
+"""Progress bars, on standard error and only for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.text import Text
+
+from ..browsers.download import Progress as Listener
+
+
+@contextmanager
+def downloads() -> Iterator[Listener]:
+    """A listener that draws a bar for every file."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )  # fmt: skip
+    tasks = {}
+    with bar:
+
+        def heard(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        yield heard
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.1f}/s" if task.speed else "–/s", style="cyan")
+
+
+def pages(console: Console | None = None) -> Progress:
+    """Pages done, rate, time gone and time left, and what was found."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeElapsedColumn(),
+        TimeRemainingColumn(), TextColumn("{task.fields[found]}"),
+        console=console or Console(stderr=True),
+    )  # fmt: skip

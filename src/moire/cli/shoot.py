@@ -1,0 +1,215 @@
+"""`moire shot`, `moire compare` and `moire check`."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ..browsers.lab import Lab
+from ..nouns import Build, Case, CheckExit, Exit, Outcome, Shot
+from ..oracles import change
+from ..pixels import decode, difference, encode, side_by_side
+from . import options
+from .main import cli, run
+
+_BUILDS = click.option(
+    "--build", "-b", "names", multiple=True, required=True, metavar="BUILD", help="A build; give it again for more."
+)
+_MEASURE = click.option("--measure", default="exact", show_default=True, help="exact, phash, sqdiff, fuzzy:N;M, …")
+_REPEATS = click.option(
+    "--repeats", default=change.CONFIRMATIONS, show_default=True, type=click.IntRange(1, 100), help="Pictures a build."
+)
+
+
+def _file_name(build: Build) -> str:
+    return re.sub(r"[^\w.@-]+", "_", build.name).strip("_")[:120]
+
+
+@cli.command()
+@click.argument("page", type=click.Path(path_type=Path))
+@_BUILDS
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A PNG for one build, a folder for several.")
+@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+@options.environment_options
+@options.lab_options
+def shot(
+    page: Path, names: tuple[str, ...], output: Path | None, as_json: bool, deadline: float, serve_host: str, **env: Any
+) -> int:
+    """Take a picture of PAGE in each build.
+
+    \b
+    Examples:
+      moire shot page.html --build chromium@156 -o page.png
+      moire shot page.html -b chromium@108 -b firefox@153 -b webkit -o shots/
+    """
+    builds = options.builds(names)
+    case = Case.from_file(page, options.environment(**env))
+    outcomes = run(_shots(builds, case, options.lab(deadline, serve_host)))
+    rows = []
+    for build, outcome in zip(builds, outcomes, strict=True):
+        row: dict[str, Any] = {"build": build.name}
+        if isinstance(outcome, Shot):
+            file = _place(output, page, build, len(builds))
+            options.write(file, outcome.png)
+            row |= {"outcome": "shot", "path": str(file), "blocked": list(outcome.blocked), "trouble": outcome.trouble}
+        else:
+            row |= {"outcome": outcome.kind, "reason": outcome.reason, "attempts": outcome.attempts}
+        rows.append(row)
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        for row in rows:
+            what = row["path"] if row["outcome"] == "shot" else f"{row['outcome']}: {row['reason']}"
+            click.echo(f"{row['build']}: {what}")
+            for address in row.get("blocked", []):
+                click.echo(f"  blocked {address}")
+    return Exit.DONE if all(row["outcome"] == "shot" for row in rows) else Exit.ERROR
+
+
+def _place(output: Path | None, page: Path, build: Build, count: int) -> Path:
+    if output is None:
+        return Path(f"{page.stem}.{_file_name(build)}.png")
+    return output if count == 1 and output.suffix == ".png" else output / f"{_file_name(build)}.png"
+
+
+async def _shots(builds: list[Build], case: Case, lab_options: Any) -> list[Outcome]:
+    async with Lab(builds, lab_options) as lab:
+        return [await lab.shoot(build, case) for build in builds]
+
+
+@cli.command()
+@click.argument("page", type=click.Path(path_type=Path))
+@_BUILDS
+@_MEASURE
+@_REPEATS
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A folder for the pictures.")
+@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+@options.environment_options
+@options.lab_options
+def compare(
+    page: Path, names: tuple[str, ...], measure: str, repeats: int, output: Path | None, as_json: bool,
+    deadline: float, serve_host: str, **env: Any,
+) -> int:  # fmt: skip
+    """Compare PAGE between builds: figures for every pair, and pictures.
+
+    \b
+    Examples:
+      moire compare page.html --build chromium@150 --build chromium@156
+      moire compare page.html -b chromium -b firefox -b webkit --measure phash -o out/ --json
+    """
+    outcomes, pairs, case = _compare(page, names, measure, repeats, deadline, serve_host, env)
+    pictures = _pictures(outcomes, output) if output is not None else {}
+    if as_json:
+        rows = [{"a": p.a.name, "b": p.b.name, **verdict_row(p)} for p in pairs]
+        click.echo(
+            json.dumps({"page": str(page), "digest": case.digest, "pairs": rows, "pictures": pictures}, indent=1)
+        )
+    else:
+        _show(pairs, pictures)
+    return Exit.DONE
+
+
+def verdict_row(pair: change.Pair) -> dict[str, Any]:
+    verdict = pair.verdict
+    numbers = {"phash": None, "pixels": None, "max_difference": None, "sqdiff": None, **verdict.figures}
+    return {"verdict": verdict.kind, "reason": verdict.reason, **numbers, "flake_rate": verdict.flake_rate}
+
+
+@cli.command()
+@click.argument("page", type=click.Path(path_type=Path))
+@_BUILDS
+@_MEASURE
+@_REPEATS
+@click.option("--interesting", is_flag=True, help="Exit 0 when different and 1 when not, as Lithium wants it.")
+@options.environment_options
+@options.lab_options
+def check(
+    page: Path, names: tuple[str, ...], measure: str, repeats: int, interesting: bool, deadline: float,
+    serve_host: str, **env: Any,
+) -> int:  # fmt: skip
+    """Say by exit code whether PAGE differs between builds, for `git bisect run` and reducers.
+
+    \b
+    Exit codes: 0 same, 1 different, 125 cannot be tested, 129 anything else.
+    Examples:
+      git bisect run moire check page.html --build ./out/chrome --build chromium@150
+      moire check page.html -b chromium@150 -b chromium@156 --interesting
+    """
+    if len(names) < 2:
+        raise click.UsageError("check compares builds: give --build at least twice.")
+    _, pairs, _ = _compare(page, names, measure, repeats, deadline, serve_host, env)
+    kinds = {pair.verdict.kind for pair in pairs}
+    for pair in pairs:
+        click.echo(f"{pair.a.name} {pair.b.name}: {pair.verdict.kind} {pair.verdict.reason}".rstrip())
+    if "different" in kinds:
+        return CheckExit.SAME if interesting else CheckExit.DIFFERENT
+    if kinds - {"same"}:
+        return CheckExit.DIFFERENT if interesting else CheckExit.CANNOT_TEST
+    return CheckExit.DIFFERENT if interesting else CheckExit.SAME
+
+
+def _compare(
+    page: Path, names: tuple[str, ...], measure: str, repeats: int, deadline: float, serve_host: str, env: Any
+) -> tuple[dict[Build, list[Outcome]], list[change.Pair], Case]:
+    how = options.the_measure(measure)
+    builds = options.builds(names)
+    if len(builds) < 2:
+        raise click.UsageError("Give --build at least twice: there is nothing to compare one with.")
+    case = Case.from_file(page, options.environment(**env))
+
+    async def work() -> tuple[dict[Build, list[Outcome]], list[change.Pair]]:
+        async with Lab(builds, options.lab(deadline, serve_host)) as lab:
+            return await change.compare(lab, builds, case, how, repeats)
+
+    return (*run(work()), case)
+
+
+def _pictures(outcomes: dict[Build, list[Outcome]], folder: Path) -> dict[str, str]:
+    """Each build's picture, and a difference and a side-by-side of every pair that has both."""
+    made: dict[str, str] = {}
+    shots = {build: taken[0] for build, taken in outcomes.items() if isinstance(taken[0], Shot)}
+
+    def keep(name: str, png: bytes) -> None:
+        options.write(folder / f"{name}.png", png)
+        made[name] = str(folder / f"{name}.png")
+
+    for build, taken in shots.items():
+        keep(_file_name(build), taken.png)
+    for a, b in combinations(shots, 2):
+        images = decode(shots[a].png), decode(shots[b].png)
+        name = f"{_file_name(a)}--{_file_name(b)}"
+        keep(f"{name}.difference", encode(difference(*images)))
+        keep(f"{name}.side-by-side", encode(side_by_side([*images, difference(*images)])))
+    return made
+
+
+def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
+    table = Table("a", "b", "verdict", "pHash", "pixels", "max", "sqdiff", "flake rate")
+    for pair in pairs:
+        row = verdict_row(pair)
+        style = {"same": "green", "different": "red"}.get(pair.verdict.kind, "yellow")
+        numbers = [row["phash"], row["pixels"], row["max_difference"], row["sqdiff"]]
+        shown = ["–" if n is None else f"{n:.6f}" if isinstance(n, float) else str(n) for n in numbers]
+        table.add_row(pair.a.name, pair.b.name, f"[{style}]{row['verdict']}[/]", *shown, f"{row['flake_rate']:.2f}")
+    console = Console()
+    console.print(table)
+    for pair in pairs:
+        if pair.verdict.kind not in ("same", "different"):
+            console.print(f"{pair.a.name} and {pair.b.name}: {pair.verdict.reason}", highlight=False)
+        elif pair.verdict.kind == "different":
+            worst, count = pair.verdict.figures["max_difference"], pair.verdict.figures["pixels"]
+            console.print(
+                f'fuzzy: <meta name="fuzzy" content="maxDifference=0-{worst};totalPixels=0-{count}">', highlight=False
+            )
+    for path in pictures.values():
+        console.print(path, highlight=False, soft_wrap=True)
+
+
+__all__ = ["check", "compare", "shot", "verdict_row"]
