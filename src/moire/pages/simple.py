@@ -46,7 +46,6 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "white-space": ("pre", "nowrap", "pre-wrap"),
     "writing-mode": ("vertical-rl", "horizontal-tb"),
     "direction": ("rtl", "ltr"),
-    "columns": ("2", "3"),
     "box-shadow": ("2px 2px 3px red", "inset 0 0 #px blue"),
     "box-sizing": ("border-box",),
     "z-index": ("1", "-1", "10"),

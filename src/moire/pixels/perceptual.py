@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from functools import cache
 
+import cv2
 import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
+from PIL import Image as Pillow
 
 from .decode import Image
 
@@ -22,6 +24,9 @@ HIGH_FREQUENCY_FACTOR = 4
 # Pillow's fixed point for 8-bit pixels.
 PRECISION_BITS = 22
 LANCZOS_SUPPORT = 3.0
+# SciPy transforms this many lines at once at the most, and those left over in other steps with other
+# rounding: what is cut off must leave whole groups.
+LANES = 16
 # Outputs are computed in strips this wide, so that each strip multiplies only the inputs it uses.
 STRIP = 32
 # Single precision is off by less than this before rounding; what lies nearer to a half is computed
@@ -33,12 +38,38 @@ Bits = NDArray[np.bool_]
 
 def phash(image: Image, hash_size: int = HASH_SIZE) -> Bits:
     side = hash_size * HIGH_FREQUENCY_FACTOR
-    small = shrink(grey(image), side)
-    # Only the low frequencies are asked for, and each row's transform is its own.
-    columns = scipy.fft.dct(small.astype(np.float64), axis=0)[:hash_size]
-    low = scipy.fft.dct(columns, axis=1)[:, :hash_size]
+    if image.shape[0] > image.shape[1]:
+        return _frequencies(_shrunk_by_pillow(image, side), hash_size)
+    # Most rows of a web page repeat the one above: they are turned grey and shrunk across once.
+    fresh = _fresh_rows(image)
+    across = shrink_across(grey(image[fresh]), side)
+    small = shrink_across(np.ascontiguousarray(across[np.cumsum(fresh) - 1].T), side).T
+    return _frequencies(small, hash_size)
+
+
+def _shrunk_by_pillow(image: Image, side: int) -> NDArray[np.uint8]:
+    """For pictures taller than wide, where Pillow decides by its own lights which way to shrink first."""
+    whole = Pillow.fromarray(grey(np.ascontiguousarray(image)))
+    return np.asarray(whole.resize((side, side), Pillow.Resampling.LANCZOS))
+
+
+def _frequencies(small: NDArray[np.uint8], hash_size: int) -> Bits:
+    # Only the low frequencies are asked for, and each line's transform is its own.
+    lines = -(-hash_size // LANES) * LANES
+    columns = scipy.fft.dct(small.astype(np.float64), axis=0)[:lines]
+    low = scipy.fft.dct(columns, axis=1)[:hash_size, :hash_size]
     bits: Bits = low > np.median(low)
     return bits
+
+
+def _fresh_rows(image: Image) -> Bits:
+    """Which rows differ from the one above."""
+    rows = image.reshape(len(image), -1)
+    if rows.shape[1] % 8 == 0 and rows.flags.c_contiguous:
+        rows = rows.view(np.uint64)
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return fresh
 
 
 def distance(a: Bits, b: Bits) -> int:
@@ -47,12 +78,16 @@ def distance(a: Bits, b: Bits) -> int:
 
 
 def grey(image: Image) -> NDArray[np.uint8]:
-    """ITU-R 601 luma in 16 bits of fixed point. Every sum is a whole number below 2²⁴, so single
-    precision holds it exactly."""
-    weights = np.array([7471, 38470, 19595], np.float32)
-    total = image.astype(np.float32) @ weights
-    total += 32768
-    return (total.astype(np.int32) >> 16).astype(np.uint8)
+    """ITU-R 601 luma in 16 bits of fixed point, as Pillow has it. Every sum is a whole number below
+    2²⁴, so single precision holds it exactly."""
+    result: NDArray[np.uint8] = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
+    # OpenCV keeps one bit less of the weights, which tells only where blue and red are unequal.
+    pixels = image.reshape(-1, 3)
+    uneven = np.flatnonzero(pixels[:, 0] != pixels[:, 2])
+    if len(uneven):
+        sums = pixels[uneven].astype(np.float32) @ np.array([7471, 38470, 19595], np.float32)
+        result.reshape(-1)[uneven] = (sums.astype(np.int32) + 32768) >> 16
+    return result
 
 
 @cache
@@ -61,23 +96,22 @@ def _taps(size: int, side: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     scale = size / side
     stretch = max(scale, 1.0)
     support = LANCZOS_SUPPORT * stretch
-    count = math.ceil(support) * 2 + 1
+    count = min(math.ceil(support) * 2 + 1, size)
     first = np.zeros(side, np.int64)
     weights = np.zeros((side, count), np.int64)
     for out in range(side):
         centre = (out + 0.5) * scale
         low = max(int(centre - support + 0.5), 0)
         high = min(int(centre + support + 0.5), size)
-        values = [_lanczos((x - centre + 0.5) / stretch) for x in range(low, high)]
-        total = sum(values)
-        for i, value in enumerate(values):
-            share = value / total * (1 << PRECISION_BITS)
+        values = [_lanczos((x - centre + 0.5) * (1.0 / stretch)) for x in range(low, high)]
+        total = 0.0
+        for value in values:
+            total += value
+        # Every output has the same number of weights, so near the right edge they start earlier.
+        first[out] = min(low, size - count)
+        for i, value in enumerate(values, start=low - int(first[out])):
+            share = (value / total if total else value) * (1 << PRECISION_BITS)
             weights[out, i] = int(share - 0.5) if share < 0 else int(share + 0.5)
-        first[out] = min(low, size - count) if size >= count else 0
-        if size >= count and first[out] != low:
-            weights[out] = np.roll(weights[out], low - first[out])
-        elif size < count:
-            weights[out] = np.roll(weights[out], low)
     return first, weights
 
 
@@ -95,7 +129,7 @@ def _sinc(x: float) -> float:
 def _strips(size: int, side: int) -> tuple[tuple[int, int, int, int, NDArray[np.float32]], ...]:
     """The weights as small dense matrices: outputs a to b from inputs low to high."""
     first, weights = _taps(size, side)
-    count = min(weights.shape[1], size)
+    count = weights.shape[1]
     strips = []
     for a in range(0, side, STRIP):
         b = min(a + STRIP, side)
@@ -103,40 +137,29 @@ def _strips(size: int, side: int) -> tuple[tuple[int, int, int, int, NDArray[np.
         matrix = np.zeros((high - low, b - a), np.float32)
         for out in range(a, b):
             start = int(first[out]) - low
-            matrix[start : start + count, out - a] = weights[out, :count] / (1 << PRECISION_BITS)
+            matrix[start : start + count, out - a] = weights[out] / (1 << PRECISION_BITS)
         strips.append((a, b, low, high, matrix))
     return tuple(strips)
 
 
-def shrink(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """Pillow's `resize((side, side), LANCZOS)` of a grey picture: across first, then down."""
-    if image.shape[1] != side:
-        image = _across(image, side)
-    if image.shape[0] != side:
-        image = _across(np.ascontiguousarray(image.T), side).T
-    return image
-
-
-def _across(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """Rows that repeat the one above (most of a web page) are computed once."""
-    rows, size = image.shape
-    fresh = np.ones(rows, np.bool_)
-    fresh[1:] = (image[1:] != image[:-1]).any(axis=1)
-    unique = image[fresh]
-    inputs = unique.astype(np.float32)
-    out = np.empty((len(unique), side), np.float32)
+def shrink_across(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """One pass of Pillow's `resize` by Lanczos: each row of a grey picture to `side` pixels."""
+    size = image.shape[1]
+    if size == side:
+        return image
+    inputs = image.astype(np.float32)
+    out = np.empty((len(image), side), np.float32)
     for a, b, low, high, matrix in _strips(size, side):
-        np.matmul(inputs[:, low:high], matrix, out=out[:, a:b])
-    whole = np.floor(out + 0.5)
-    doubtful = np.abs(out - whole + 0.5) < DOUBT
-    doubtful |= np.abs(out - whole - 0.5) < DOUBT
-    result = np.clip(whole, 0, 255).astype(np.uint8)
-    ys, xs = np.nonzero(doubtful)
-    if len(ys):
+        out[:, a:b] = inputs[:, low:high] @ matrix
+    result: NDArray[np.uint8] = cv2.add(out, 0, dtype=cv2.CV_8U).reshape(out.shape)
+    # OpenCV rounds halves to even and Pillow up, and single precision may be off by a little: only
+    # what lies that near to a half can be wrong.
+    off = np.abs(out - result)
+    doubtful = np.flatnonzero(np.abs(off - 0.5) < DOUBT)
+    if len(doubtful):
+        ys, xs = np.divmod(doubtful, side)
         first, weights = _taps(size, side)
-        count = min(weights.shape[1], size)
-        taken = unique[ys[:, None], first[xs][:, None] + np.arange(count)].astype(np.int64)
-        exact = ((taken * weights[xs, :count]).sum(axis=1) + (1 << (PRECISION_BITS - 1))) >> PRECISION_BITS
+        taken = image[ys[:, None], first[xs][:, None] + np.arange(weights.shape[1])].astype(np.int64)
+        exact = ((taken * weights[xs]).sum(axis=1) + (1 << (PRECISION_BITS - 1))) >> PRECISION_BITS
         result[ys, xs] = np.clip(exact, 0, 255)
-    repeated: NDArray[np.uint8] = result[np.cumsum(fresh) - 1]
-    return repeated
+    return result

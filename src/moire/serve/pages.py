@@ -30,16 +30,16 @@ class PageServer:
     async def start(self) -> None:
         app = web.Application()
         app.router.add_get("/{case}/{path:.*}", self._serve)
-        runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0)
+        site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         self._runner = runner
         port = runner.addresses[0][1]
         self.address = f"127.0.0.1:{port}"
         if self._extra_host:
             try:
-                await web.TCPSite(runner, self._extra_host, port, shutdown_timeout=0).start()
+                await web.TCPSite(runner, self._extra_host, port).start()
             except OSError as error:
                 raise MoireError(
                     f"The page server cannot listen on {self._extra_host}: {error.strerror}.",

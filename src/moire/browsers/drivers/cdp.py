@@ -72,7 +72,12 @@ class Connection:
         start = len(self._buffer)
         self._buffer += data
         while (end := self._buffer.find(0, start)) >= 0:
-            message = json.loads(bytes(self._buffer[:end]))
+            try:
+                message = json.loads(bytes(self._buffer[:end]))
+            except ValueError:
+                # Whoever talks like this is no browser, or no longer one.
+                self.close()
+                return
             del self._buffer[: end + 1]
             start = 0
             self._dispatch(message)

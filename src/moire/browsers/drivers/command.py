@@ -78,7 +78,7 @@ class CommandTab:
             said = self._child.tail().splitlines()
             raise Untestable(f"the renderer ended with {code}: {said[-1] if said else 'no word'}")
         try:
-            self._png = png.read_bytes()
+            self._png = await asyncio.to_thread(png.read_bytes)
         except OSError:
             raise Untestable("the renderer wrote no picture") from None
 

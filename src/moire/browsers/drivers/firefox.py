@@ -115,6 +115,7 @@ class FirefoxBrowser:
         self._folder = folder
         self._tabs: dict[str, FirefoxTab] = {}
         self._windows: list[str] = []
+        self._popups: set[asyncio.Task[None]] = set()
         connection.listener = self._heard
 
     @classmethod
@@ -192,7 +193,9 @@ class FirefoxBrowser:
     def _heard(self, method: str, params: Params) -> None:
         if method == "browsingContext.contextCreated":
             if params.get("originalOpener"):
-                asyncio.ensure_future(self._close_popup(params["context"]))
+                popup = asyncio.create_task(self._close_popup(params["context"]))
+                self._popups.add(popup)
+                popup.add_done_callback(self._popups.discard)
             return
         tab = self._tabs.get(params.get("context") or "")
         if tab is not None:

@@ -1,0 +1,251 @@
+"""What the outside does to the lab: killed, stopped, full, taken. Nothing found is lost, nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import browsers_of, build
+
+from moire.browsers import processes, shelf
+from moire.browsers.drivers import chromium as chromium_driver
+from moire.browsers.lab import Lab, LabOptions
+from moire.nouns import Build, Case, Failure, LaunchError, MoireError, Shot
+from moire.pages.simple import page
+
+FAKE = Path(__file__).with_name("fake_chromium.py")
+ENGINES = ["chromium@156", "firefox@153", "webkit@2.50"]
+
+
+def fake(mode: str, **environ: str) -> Build:
+    return Build(f"fake-{mode}", "chromium", "1", "test", path=FAKE, environ={"MOIRE_FAKE": mode, **environ})
+
+
+async def leaders(wanted: str) -> list[int]:
+    """Our own processes whose command line holds `wanted`."""
+    found = []
+    for pid in browsers_of(processes.warden().marker):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        if wanted in command:
+            found.append(pid)
+    return found
+
+
+async def under_way(lab: Lab, build: Build, count: int, after: int) -> tuple[list[asyncio.Task], asyncio.Event]:
+    """Shots under way, and an event that comes when `after` of them are done."""
+    some = asyncio.Event()
+    done = 0
+
+    async def one(seed: int):
+        nonlocal done
+        outcome = await lab.shoot(build, page(seed, 800))
+        done += 1
+        if done >= after:
+            some.set()
+        return outcome
+
+    return [asyncio.create_task(one(seed)) for seed in range(count)], some
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+async def test_a_browser_killed_or_stopped_costs_no_page(engine: Build, blow: signal.Signals) -> None:
+    name = {"chromium": "--remote-debugging-pipe", "firefox": "--remote-debugging-port", "webkit": "MiniBrowser"}
+    options = LabOptions(deadline=6, processes=1)
+    async with Lab([engine], options) as lab:
+        calm = [await lab.shoot(engine, page(seed, 800)) for seed in range(8)]
+        tasks, some = await under_way(lab, engine, 8, after=2)
+        await some.wait()
+        for pid in (await leaders(name[engine.engine]))[:1]:
+            os.kill(pid, blow)
+        struck = await asyncio.gather(*tasks)
+        health = lab.health(engine)
+    assert [s.png for s in calm if isinstance(s, Shot)] == [s.png for s in struck if isinstance(s, Shot)]
+    assert len(struck) == 8 and all(isinstance(s, Shot) for s in struck)
+    assert health.starts > 1
+
+
+async def test_a_renderer_killed_costs_no_page(chromium: Build) -> None:
+    async with Lab([chromium], LabOptions(deadline=6, processes=1)) as lab:
+        tasks, some = await under_way(lab, chromium, 12, after=2)
+        await some.wait()
+        for pid in await leaders("--type=renderer"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        assert all(isinstance(o, Shot) for o in await asyncio.gather(*tasks))
+
+
+SCRIPT = """
+import asyncio, sys
+from moire.browsers import names, processes
+from moire.browsers.lab import Lab
+from moire.nouns import Case
+
+async def main():
+    builds = [names.resolve(n) for n in ("chromium@156", "firefox@153", "webkit@2.50")]
+    async with Lab(builds) as lab:
+        for build in builds:
+            await lab.shoot(build, Case(b"<p>x"))
+        print(processes.warden().marker, processes.warden().folder, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_nothing_outlives_moire(blow: signal.Signals) -> None:
+    moire = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert moire.stdout is not None
+    marker, folder = moire.stdout.readline().split()
+    started = browsers_of(marker)
+    assert len(started) >= 6 and Path(folder).is_dir()
+    moire.send_signal(blow)
+    moire.wait()
+    until_gone(marker, Path(folder), seconds=5)
+
+
+def until_gone(marker: str, folder: Path, seconds: float) -> None:
+    """The warden is nobody's child any more, so there is nothing to wait on but the clock."""
+    waiter = (
+        "import os,sys,time\nend=time.monotonic()+float(sys.argv[2])\n"
+        "while time.monotonic()<end and os.path.exists(sys.argv[1]): time.sleep(0.02)"
+    )
+    subprocess.run([sys.executable, "-c", waiter, str(folder), str(seconds)], check=True)
+    assert not folder.exists()
+    assert browsers_of(marker) == []
+
+
+async def test_a_crash_that_does_not_repeat_is_trouble_not_a_finding(tmp_path: Path) -> None:
+    build = fake("first", MOIRE_FAKE_MEMORY=str(tmp_path / "memory"))
+    async with Lab([build], LabOptions(deadline=6, processes=1)) as lab:
+        outcome = await lab.shoot(build, Case(b"<p>x"))
+        assert isinstance(outcome, Shot) and outcome.trouble == 1
+        assert lab.health(build).trouble == 1
+
+
+async def test_a_crash_in_every_process_is_a_finding() -> None:
+    build = fake("always")
+    async with Lab([build], LabOptions(deadline=6, processes=1)) as lab:
+        outcome = await lab.shoot(build, Case(b"<p>x"))
+        assert isinstance(outcome, Failure) and (outcome.kind, outcome.attempts) == ("crashed", 3)
+
+
+@pytest.mark.parametrize("mode", ["dies", "mute", "wild"])
+async def test_a_build_that_cannot_start_says_so(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chromium_driver, "LAUNCH_SECONDS", 1.0)
+    build = fake(mode)
+    async with Lab([build], LabOptions(processes=1)) as lab:
+        with pytest.raises(LaunchError, match="would not start"):
+            await lab.shoot(build, Case(b"<p>x"))
+        assert lab.health(build).failed_starts == 3
+        # Known by now: the next page does not wait for three more tries.
+        with pytest.raises(LaunchError):
+            await lab.shoot(build, Case(b"<p>y"))
+        assert lab.health(build).failed_starts == 3
+
+
+@pytest.mark.parametrize("mode", ["floods", "stubborn"])
+async def test_a_loud_or_stubborn_browser_is_used_and_ended(mode: str) -> None:
+    build = fake(mode)
+    async with Lab([build], LabOptions(deadline=10, processes=1)) as lab:
+        assert isinstance(await lab.shoot(build, Case(b"<p>x")), Shot)
+
+
+async def test_a_missing_program_says_so(tmp_path: Path) -> None:
+    gone = replace(fake(""), path=tmp_path / "nothing")
+    async with Lab([gone]) as lab:
+        with pytest.raises(LaunchError, match="cannot be run"):
+            await lab.shoot(gone, Case(b"<p>x"))
+
+
+async def test_no_xvfb_says_what_to_install(webkit: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    async with Lab([webkit]) as lab:
+        with pytest.raises(LaunchError, match="apt-get install xvfb"):
+            await lab.start(webkit)
+
+
+async def test_no_display_is_no_hindrance(webkit: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", ":4711")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    async with Lab([webkit]) as lab:
+        assert isinstance(await lab.shoot(webkit, Case(b"<p>x")), Shot)
+
+
+async def test_a_taken_port_is_passed_over(webkit: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    from moire.browsers.drivers import webkit as driver
+
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0)
+    taken = server.sockets[0].getsockname()[1]
+    free = driver._free_port
+    ports = iter([taken, taken])
+    monkeypatch.setattr(driver, "_free_port", lambda: next(ports, None) or free())
+    async with server:
+        async with Lab([webkit]) as lab:
+            assert isinstance(await lab.shoot(webkit, Case(b"<p>x")), Shot)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of 1 MB; making one needs root."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("a small file system can only be mounted by root")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_a_sentence_not_a_traceback(small_disk: Path, tmp_path: Path) -> None:
+    (small_disk / "fill").write_bytes(b"x" * (1 << 20))
+    case = tmp_path / "page.html"
+    case.write_text("<p>x")
+    moire = [sys.executable, "-m", "moire.cli", "shot", str(case), "--build", "chromium@156"]
+    to_full = subprocess.run([*moire, "-o", str(small_disk / "out.png")], capture_output=True, text=True)
+    assert to_full.returncode == 1 and "space" in to_full.stderr and "Traceback" not in to_full.stderr
+    environ = {**os.environ, "TMPDIR": str(small_disk)}
+    in_full = subprocess.run([*moire, "-o", str(tmp_path / "out.png")], capture_output=True, text=True, env=environ)
+    assert in_full.returncode in (0, 1, 4) and "Traceback" not in in_full.stderr
+    assert in_full.returncode == 0 or in_full.stderr.startswith("moire: ")
+
+
+async def test_a_build_in_use_is_not_removed(older: Build) -> None:
+    async with Lab([older]):
+        with pytest.raises(MoireError, match="in use"):
+            shelf.remove(older)
+    assert older.path is not None and older.path.exists()
+
+
+async def test_a_browser_is_recycled_after_its_share_of_pages(chromium: Build) -> None:
+    async with Lab([chromium], LabOptions(processes=1, recycle_after=5)) as lab:
+        shots = await asyncio.gather(*(lab.shoot(chromium, page(seed, 500), "fast") for seed in range(20)))
+        assert all(isinstance(s, Shot) for s in shots)
+        assert 3 <= lab.health(chromium).starts <= 5
+
+
+async def test_ctrl_c_in_the_middle_leaves_nothing(chromium: Build) -> None:
+    async with Lab([chromium]) as lab:
+        tasks, some = await under_way(lab, chromium, 20, after=1)
+        await some.wait()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_the_engines_under_test_are_here() -> None:
+    assert all(build(name).path for name in ENGINES) and shutil.which("Xvfb")

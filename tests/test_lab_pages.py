@@ -1,0 +1,245 @@
+"""What hostile and odd pages do to the lab: nothing."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import build
+
+from moire.browsers.lab import Lab, LabOptions
+from moire.nouns import Build, Case, Environment, Failure, Outcome, Shot
+from moire.pixels import decode
+
+ENGINES = ["chromium@156", "chromium@108", "firefox@153", "webkit@2.50"]
+CONTROL = Case(b"<!DOCTYPE html><body style='margin:0'><div style='width:100px;height:100px;background:#008000'>")
+QUICK = LabOptions(deadline=4, processes=1)
+PATIENT = LabOptions(deadline=60, processes=1)
+
+
+def html(text: str) -> Case:
+    return Case(f"<!DOCTYPE html><body style='background:#00f'>{text}".encode())
+
+
+def colour(outcome: Outcome, x: int = 700, y: int = 500) -> tuple[int, int, int]:
+    assert isinstance(outcome, Shot), outcome
+    blue, green, red = (int(v) for v in decode(outcome.png)[y, x])
+    return red, green, blue
+
+
+async def shoot_and_check(build: Build, case: Case, options: LabOptions = QUICK) -> Outcome:
+    """Show the case, and see that the lab shows the next page as if nothing had been."""
+    async with Lab([build], options) as lab:
+        before = await lab.shoot(build, CONTROL)
+        outcome = await lab.shoot(build, case)
+        after = await lab.shoot(build, CONTROL)
+    assert isinstance(before, Shot) and isinstance(after, Shot)
+    assert before.png == after.png
+    return outcome
+
+
+STILL_SHOWN = {
+    "alert": "<script>alert(1); confirm(2); prompt(3)</script>",
+    "alerts for ever": "<script>setInterval(() => alert(1), 0)</script>",
+    "beforeunload": "<script>onbeforeunload = e => { e.preventDefault(); return 'stay' }</script>",
+    "window.open": "<script>for (let i = 0; i < 50; i++) window.open('about:blank')</script>",
+    "window.open for ever": "<script>setInterval(() => window.open('/'), 1)</script>",
+    "download": "<a download=x href='data:application/zip,abc'>x</a><script>document.links[0].click()</script>",
+    "missing image": "<img src=nothing.png>",
+    "print": "<script>window.print()</script>",
+    "fullscreen": "<script>document.documentElement.requestFullscreen().catch(() => 0)</script>",
+    "redefined": "<script>requestAnimationFrame = () => 0; document.getAnimations = () => { throw 1 }</script>",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_pages_that_pester_are_shown_all_the_same(engine: Build) -> None:
+    async with Lab([engine], LabOptions(deadline=8, processes=1)) as lab:
+        for name, trick in STILL_SHOWN.items():
+            if name == "redefined" and engine.engine == "webkit":
+                continue  # classic WebDriver has no world of its own: such a page is called hung
+            assert colour(await lab.shoot(engine, html(trick))) == (0, 0, 255), name
+        assert colour(await lab.shoot(engine, CONTROL), 50, 50) == (0, 128, 0)
+
+
+@pytest.mark.parametrize("engine", ["chromium@156", "firefox@153", "webkit@2.50"], indirect=True)
+async def test_an_endless_loop_is_hung_three_times_of_three(engine: Build) -> None:
+    options = LabOptions(deadline=4 if engine.engine == "chromium" else 8, processes=1)
+    outcome = await shoot_and_check(engine, html("<script>for (;;);</script>"), options)
+    assert outcome == Failure("hung", "no picture before the deadline", 3)
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "<script>location = 'http://127.0.0.1:1/elsewhere'</script>",
+        "<meta http-equiv=refresh content='0; url=other.html'>",
+        "<script>location.reload()</script>",
+    ],
+)
+async def test_a_page_that_leaves_is_untestable(engine: Build, leaves: str) -> None:
+    if "reload" in leaves and engine.engine != "chromium":
+        pytest.skip("only Chromium tells a reload from a load")
+    outcome = await shoot_and_check(engine, html(leaves), LabOptions(deadline=8, processes=1))
+    assert isinstance(outcome, Failure) and outcome.kind == "untestable", outcome
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\0\0\0", b"\xff\xfe\xfa broken \xc3", b"<p>a\0b\xffc", b"<div>" * 20_000, b"<b><i></b><table><div>"],
+    ids=["empty", "NULs", "UTF-16 mark", "invalid UTF-8", "deep nesting", "misnested"],
+)
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_odd_bytes_are_shown(engine: Build, body: bytes) -> None:
+    outcome = await shoot_and_check(engine, Case(body), PATIENT)
+    assert isinstance(outcome, Shot), outcome
+
+
+async def test_fifty_megabytes_are_shown(chromium: Build) -> None:
+    case = html("<p>" + "a line of some length that goes on for a while<br>" * 1_100_000)
+    assert len(case.html) > 50_000_000
+    outcome = await shoot_and_check(chromium, case, LabOptions(deadline=120, processes=1))
+    assert colour(outcome, 790, 590) == (0, 0, 255)
+
+
+async def test_a_gigabyte_of_allocation_harms_nobody(chromium: Build) -> None:
+    hog = "<script>x = []; for (let i = 0; i < 64; i++) x.push(new Uint8Array(1 << 24).fill(i))</script>"
+    outcome = await shoot_and_check(chromium, html(hog), PATIENT)
+    assert isinstance(outcome, Shot) or outcome.kind == "crashed"
+
+
+async def test_a_crash_that_repeats_is_a_crash(chromium: Build) -> None:
+    """A renderer out of memory is the one crash that any page can bring about on demand."""
+    bomb = "<script>a = []; for (;;) a.push(new Array(1e6).fill({}))</script>"
+    outcome = await shoot_and_check(chromium, html(bomb), LabOptions(deadline=60, processes=1))
+    assert isinstance(outcome, Failure) and outcome.kind == "crashed" and outcome.attempts == 3, outcome
+
+
+ELSEWHERE = """<script>
+  fetch('http://example.com/f').catch(() => 0);
+  new WebSocket('ws://example.com/w');
+  new Image().src = 'http://10.0.0.1/i';
+  fetch('http://127.0.0.1:48123/l').catch(() => 0);
+  fetch('http://localhost:48123/l').catch(() => 0);
+</script>"""
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_the_network_ends_at_the_page_server(engine: Build) -> None:
+    async with Lab([engine], QUICK) as lab:
+        outcome = await lab.shoot(engine, html(ELSEWHERE))
+        assert isinstance(outcome, Shot)
+        asked = " ".join(lab.blocker.asked)
+        assert "example.com" in asked and "10.0.0.1" in asked
+        if engine.engine != "webkit":
+            assert "localhost:48123" in asked and "127.0.0.1:48123" in asked
+            assert any("example.com/f" in address for address in outcome.blocked)
+            assert any(address.startswith("ws://example.com/w") for address in outcome.blocked)
+
+
+async def test_a_page_reads_no_file_beyond_its_folder(chromium: Build, tmp_path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    inside = tmp_path / "site"
+    inside.mkdir()
+    (inside / "ok.txt").write_text("fine")
+    (inside / "link.txt").symlink_to(tmp_path / "secret.txt")
+    tries = ["ok.txt", "../secret.txt", "..%2fsecret.txt", "link.txt", "file:///etc/passwd", "/etc/passwd"]
+    (inside / "page.html").write_text("<!DOCTYPE html><title>x</title>")
+    case = Case.from_file(inside / "page.html")
+    script = f"""(async () => {{ const out = []; for (const t of {tries!r}) {{
+        try {{ const r = await fetch(t); out.push(r.ok ? await r.text() : r.status) }} catch (e) {{ out.push('no') }}
+    }} return out }})()"""
+    async with Lab([chromium], QUICK) as lab, lab.tab(chromium) as tab, lab.published(chromium, case) as address:
+        await tab.load(address)
+        assert await tab.evaluate(script) == ["fine", 404, 404, 404, "no", 404]
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_the_environment_is_what_the_page_sees(engine: Build) -> None:
+    body = b"<!DOCTYPE html><style>body{background:#00f}@media(width:500px){body{background:#f00}}</style>x"
+    async with Lab([engine], QUICK) as lab:
+        small = await lab.shoot(engine, Case(body, environment=Environment(500, 400)))
+        assert colour(small, 490, 390) == (255, 0, 0)
+        turned = Case(
+            b"<!DOCTYPE html><body><i style='background:#f00'>xxxxx", environment=Environment(direction="rtl")
+        )
+        assert colour(await lab.shoot(engine, turned), 785, 12)[0] > 200
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_scheme_scale_and_print_are_shown_or_declined(engine: Build) -> None:
+    body = (
+        b"<!DOCTYPE html><style>:root{color-scheme:light dark}body{background:#00f}"
+        b"@media(prefers-color-scheme:dark){body{background:#f00}}@media print{body{background:#0f0}}</style>x"
+    )
+    async with Lab([engine], QUICK) as lab:
+        dark = await lab.shoot(engine, Case(body, environment=Environment(color_scheme="dark")))
+        paper = await lab.shoot(engine, Case(body, environment=Environment(medium="print")))
+        if engine.engine == "webkit":
+            assert isinstance(dark, Failure) and isinstance(paper, Failure)
+            assert (dark.kind, paper.kind) == ("untestable", "untestable")
+            return
+        assert colour(dark) == (255, 0, 0)
+        assert colour(paper) == (0, 255, 0)
+        double = await lab.shoot(engine, Case(body, environment=Environment(400, 300, scale=2)))
+        assert isinstance(double, Shot) and decode(double.png).shape == (600, 800, 3)
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_animations_and_carets_are_stilled(engine: Build) -> None:
+    moving = html(
+        "<style>@keyframes m { to { margin-left: 500px } } div { width: 50px; height: 50px; background: red }"
+        "#a { animation: m 3s infinite } #b { animation: m 100s forwards }</style>"
+        "<div id=a></div><div id=b></div><input autofocus value=caret>"
+    )
+    async with Lab([engine], QUICK) as lab:
+        shots = [await lab.shoot(engine, moving) for _ in range(3)]
+    assert all(isinstance(s, Shot) for s in shots)
+    assert len({s.png for s in shots if isinstance(s, Shot)}) == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_a_tab_can_be_driven(engine: Build) -> None:
+    page = html("<style>body{height:3000px}</style><input id=i><p id=p>text")
+    async with Lab([engine], QUICK) as lab, lab.published(engine, page) as address, lab.tab(engine) as tab:
+        await tab.load(address)
+        assert await tab.evaluate("document.querySelector('#p').textContent") == "text"
+        assert await tab.evaluate("new Promise(r => setTimeout(() => r({a: [1, null, 'x']}), 10))") == {
+            "a": [1, None, "x"]
+        }
+        await tab.scroll(0, 700)
+        await tab.focus("#i")
+        await tab.settle()
+        assert await tab.evaluate("document.activeElement.id") == "i"
+        await tab.scroll(0, 700)
+        assert await tab.evaluate("scrollY") == 700
+        await tab.resize(640, 480)
+        await tab.settle()
+        assert await tab.evaluate("[innerWidth, innerHeight]") == [640, 480]
+        await tab.set_content("<!DOCTYPE html><title>other</title>")
+        assert await tab.evaluate("document.title") == "other"
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_the_fast_path_shows_what_a_navigation_shows(engine: Build) -> None:
+    from moire.pages.simple import page
+
+    async with Lab([engine]) as lab:
+        for seed in range(10):
+            case = page(seed, 1500)
+            assert case.inert
+            fast, sure = await lab.shoot(engine, case, "fast"), await lab.shoot(engine, case)
+            assert isinstance(fast, Shot) and isinstance(sure, Shot)
+            assert (fast.how, sure.how) == ("content", "navigation")
+            assert fast.png == sure.png, seed
+
+
+def test_active_pages_are_never_shown_by_content() -> None:
+    for active in STILL_SHOWN.values():
+        assert not html(active).inert
+    assert not html(ELSEWHERE).inert
+    assert not Case(b"\xff").inert
+    assert html("<p>plain").inert
+
+
+def test_every_engine_here_is_installed() -> None:
+    assert [build(name).engine for name in ENGINES] == ["chromium", "chromium", "firefox", "webkit"]
