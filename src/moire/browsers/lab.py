@@ -84,7 +84,7 @@ class Station:
         try:
             async with asyncio.timeout(self._lab.options.deadline):
                 if path == "fast" and case.inert:
-                    shot = await self._by_content(process, case)
+                    shot = await self._fast(process, case)
                     if shot is not None:
                         return shot
                 return await self._by_navigation(process, case)
@@ -99,13 +99,13 @@ class Station:
             process.retire()
             raise
 
-    async def _by_content(self, process: Process, case: Case) -> Shot | None:
-        async with process.warm_tab(case.environment) as tab:
-            png = await tab.screen(case.html.decode("utf-8"))
+    async def _fast(self, process: Process, case: Case) -> Shot | None:
+        async with self._lab.published(self.build, case) as address, process.warm_tab(case.environment) as tab:
+            png = await tab.screen(case.html.decode("utf-8"), address)
         if png is None:
             return None
         _check_size(self.build, case.environment, png)
-        return Shot(png, "content")
+        return Shot(png, "fast")
 
     async def _by_navigation(self, process: Process, case: Case) -> Shot:
         async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:

@@ -24,6 +24,8 @@ from . import warden as warden_script
 
 # What is kept of a browser's own words, for error messages; a chatty one must not cost memory.
 TAIL_BYTES = 64 * 1024
+# How long a process that was asked to go may take.
+GENTLE_SECONDS = 2.0
 # The name under which a child carries the mark of the Moire process that started it.
 MARKER = "MOIRE_WARDEN"
 
@@ -186,8 +188,12 @@ class Child:
         """The last words of the process, for an error message."""
         return bytes(self._log[-2000:]).decode("utf-8", "replace").strip()
 
-    async def kill(self) -> None:
-        """End the whole group and wait until it is gone."""
+    async def kill(self, *, gently: bool = False) -> None:
+        """End the whole group and wait until it is gone; `gently` asks first."""
+        if self.alive and gently:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
+            await asyncio.wait((self.exited,), timeout=GENTLE_SECONDS)
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)

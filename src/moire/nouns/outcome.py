@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-How = Literal["content", "navigation", "command"]
+How = Literal["fast", "navigation", "command"]
 FailureKind = Literal["crashed", "hung", "untestable"]
 VerdictKind = Literal["same", "different", "crashed", "hung", "flaky", "untestable"]
 

@@ -34,8 +34,9 @@ class Tab(Protocol):
     async def set_content(self, html: str) -> None:
         """Replace the document by `html`, and return when the page is ready."""
 
-    async def screen(self, html: str) -> bytes | None:
-        """Show an inert page by content and take its picture as fast as the engine can.
+    async def screen(self, html: str, address: str) -> bytes | None:
+        """Show an inert page, by content or from its address, and take its picture: as fast as the
+        engine can without showing anything else than a navigation in a fresh tab would.
 
         None when the engine has no such path, or the page needs the full wait after all.
         """

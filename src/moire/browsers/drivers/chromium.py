@@ -286,7 +286,7 @@ class ChromiumTab:
         await self._call("Page.setDocumentContent", {"frameId": self._frame, "html": html})
         await self._wait_ready()
 
-    async def screen(self, html: str) -> bytes | None:
+    async def screen(self, html: str, address: str) -> bytes | None:
         """Three commands in one go: nothing waits for the pipe but the last answer."""
         content = self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html})
         rest = self._send("Runtime.evaluate", {"expression": AT_REST, "returnByValue": True})

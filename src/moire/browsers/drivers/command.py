@@ -82,7 +82,7 @@ class CommandTab:
         except OSError:
             raise Untestable("the renderer wrote no picture") from None
 
-    async def screen(self, html: str) -> bytes | None:
+    async def screen(self, html: str, address: str) -> bytes | None:
         return None
 
     async def set_content(self, html: str) -> None:

@@ -64,6 +64,8 @@ PREFS: dict[str, bool | int | str] = {
     "browser.link.open_newwindow": 3,
     "dom.disable_open_during_load": True,
     "dom.popup_maximum": 0,
+    "dom.disable_window_print": True,
+    "print.enabled": False,
     "dom.disable_beforeunload": True,
     # Content processes are kept and shared between tabs: starting one for every page costs ten
     # times the page. What one page does to another through it shows as trouble, and is tried again.
@@ -251,15 +253,16 @@ class FirefoxTab:
         self._user = user
         self._context = context
         self._environment = environment
-        self._loading = False
-        self._left: str | None = None
+        # Navigations still to come that are our own.
+        self._ours = 0
+        self._left: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._gone = False
         self._blocked: dict[str, None] = {}
         self.on_close: Callable[[], object] = lambda: None
 
     async def prepare(self) -> None:
         e = self._environment
-        await self._set_viewport(e.width, e.height)
+        await self._connection.call("browsingContext.setViewport", self._viewport(e.width, e.height))
         if e.color_scheme != "light" or e.medium != "screen":
             await self._override_media()
 
@@ -280,73 +283,69 @@ class FirefoxTab:
                 },
             )
 
-    async def _set_viewport(self, width: int, height: int) -> None:
-        await self._connection.call(
-            "browsingContext.setViewport",
-            {
-                "context": self._context,
-                "viewport": {"width": width, "height": height},
-                "devicePixelRatio": self._environment.scale,
-            },
-        )
+    def _viewport(self, width: int, height: int) -> Params:
+        return {
+            "context": self._context,
+            "viewport": {"width": width, "height": height},
+            "devicePixelRatio": self._environment.scale,
+        }
 
     def heard(self, method: str, params: Params) -> None:
         if method == "browsingContext.contextDestroyed":
             self._gone = True
         elif method == "browsingContext.navigationStarted":
-            if not self._loading and params.get("url") != "about:blank":
-                self._left = params.get("url", "")
+            self._ours -= 1
+            if self._ours < 0 and not self._left.done():
+                self._left.set_result(params.get("url", ""))
         elif method == "network.beforeRequestSent":
             url = params["request"]["url"]
             if not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:")):
                 self._blocked[url] = None
 
-    async def _call(self, method: str, params: Params) -> Any:
+    async def _ask(self, method: str, params: Params) -> Any:
+        """One command's answer, or what became of the page instead."""
+        command = asyncio.ensure_future(self._connection.call(method, params))
         try:
-            return await self._connection.call(method, {"context": self._context, **params})
+            await asyncio.wait((command, self._left), return_when=asyncio.FIRST_COMPLETED)
+            if self._left.done():
+                raise Untestable(f"the page went away to {self._left.result()}")
+            return await command
         except CommandFailed as error:
-            raise self._meaning(error) from None
-
-    def _meaning(self, error: CommandFailed) -> Exception:
-        if self._gone or error.code == "no such frame":
-            return TabCrashed("the page's process crashed")
-        if self._left is not None:
-            return Untestable(f"the page went away to {self._left}")
-        return Untestable(f"{error.code}: {error.message}")
+            if self._gone or error.code == "no such frame":
+                raise TabCrashed("the page's process crashed") from None
+            raise Untestable(f"{error.code}: {error.message}") from None
+        finally:
+            command.cancel()
+            command.add_done_callback(lambda c: c.cancelled() or c.exception())
 
     async def load(self, address: str) -> None:
-        self._loading = True
-        self._left = None
-        try:
-            await self._call("browsingContext.navigate", {"url": address, "wait": "interactive"})
-        finally:
-            self._loading = False
+        self._stay(navigations=1)
+        await self._ask("browsingContext.navigate", {"context": self._context, "url": address, "wait": "interactive"})
         await self._wait_ready()
 
+    def _stay(self, navigations: int) -> None:
+        """From here on, any navigation beyond these is the page's own doing."""
+        self._ours = navigations
+        if self._left.done():
+            self._left = asyncio.get_running_loop().create_future()
+
     async def set_content(self, html: str) -> None:
-        self._left = None
+        self._stay(navigations=0)
         await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
         await self._wait_ready()
 
-    async def screen(self, html: str) -> bytes | None:
+    async def screen(self, html: str, address: str) -> bytes | None:
         await self.set_content(html)
         return await self.screenshot()
 
     async def _wait_ready(self) -> None:
         await self._evaluate(ready(self._environment), sandbox="moire")
-        if self._left is not None:
-            raise Untestable(f"the page went away to {self._left}")
 
     async def _evaluate(self, expression: str, sandbox: str = "") -> Any:
         target = {"context": self._context, **({"sandbox": sandbox} if sandbox else {})}
         # JSON carries the value: BiDi's own value format would have to be turned back.
         wrapped = f"(async () => JSON.stringify(await ({expression})) ?? 'null')()"
-        try:
-            answer = await self._connection.call(
-                "script.evaluate", {"expression": wrapped, "target": target, "awaitPromise": True}
-            )
-        except CommandFailed as error:
-            raise self._meaning(error) from None
+        answer = await self._ask("script.evaluate", {"expression": wrapped, "target": target, "awaitPromise": True})
         if answer["type"] == "exception":
             raise Untestable(f"a script failed: {answer['exceptionDetails'].get('text', '')}")
         return json.loads(answer["result"]["value"])
@@ -358,10 +357,7 @@ class FirefoxTab:
         await self._evaluate(settle(), sandbox="moire")
 
     async def resize(self, width: int, height: int) -> None:
-        try:
-            await self._set_viewport(width, height)
-        except CommandFailed as error:
-            raise self._meaning(error) from None
+        await self._ask("browsingContext.setViewport", self._viewport(width, height))
 
     async def scroll(self, x: int, y: int) -> None:
         await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")
@@ -370,9 +366,7 @@ class FirefoxTab:
         await self.evaluate(focus(selector))
 
     async def screenshot(self) -> bytes:
-        shot = await self._call("browsingContext.captureScreenshot", {"origin": "viewport"})
-        if self._left is not None:
-            raise Untestable(f"the page went away to {self._left}")
+        shot = await self._ask("browsingContext.captureScreenshot", {"context": self._context, "origin": "viewport"})
         return base64.b64decode(shot["data"])
 
     @property

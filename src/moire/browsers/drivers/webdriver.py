@@ -37,10 +37,10 @@ class Session:
         self.capabilities = capabilities
 
     @classmethod
-    async def open(cls, base: str, capabilities: Params) -> Session:
+    async def open(cls, base: str, capabilities: Params, seconds: float = SESSION_SECONDS) -> Session:
         http = aiohttp.ClientSession(trust_env=False)
         try:
-            async with asyncio.timeout(SESSION_SECONDS):
+            async with asyncio.timeout(seconds):
                 answer = await _request(
                     http, "POST", f"{base}/session",
                     {"capabilities": {"alwaysMatch": {"unhandledPromptBehavior": "dismiss", **capabilities}}},
@@ -170,8 +170,18 @@ class WebDriverTab:
     async def load(self, address: str) -> None:
         self._address = address
         await self._call("POST", "/url", {"url": address})
+        await self._dismiss()
         await self.evaluate(ready(self._environment))
         await self._stayed()
+
+    async def _dismiss(self) -> None:
+        """Send dialogs away, one after the other, until there is none.
+
+        The session is told to dismiss them by itself, but WebKit's gets stuck at a second one.
+        """
+        with contextlib.suppress(CommandFailed):
+            while True:
+                await self._session.call("POST", "/alert/dismiss")
 
     async def _stayed(self) -> None:
         here = await self._call("GET", "/url")
@@ -183,8 +193,9 @@ class WebDriverTab:
         await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
         await self.evaluate(ready(self._environment))
 
-    async def screen(self, html: str) -> bytes | None:
-        await self.set_content(html)
+    async def screen(self, html: str, address: str) -> bytes | None:
+        """By address: a document written by script looks different in WebKit now and then."""
+        await self.load(address)
         return await self.screenshot()
 
     async def evaluate(self, expression: str) -> Any:
@@ -193,7 +204,13 @@ class WebDriverTab:
             "(async () => JSON.stringify(await (" + expression + ")))().then("
             "v => done([true, v]), e => done([false, String(e)]));"
         )
-        well, value = await self._call("POST", "/execute/async", {"script": script, "args": []})
+        answer = None
+        while answer is None:
+            answer = await self._call("POST", "/execute/async", {"script": script, "args": []})
+            if answer is None:
+                # A dialog took the script's answer with it.
+                await self._dismiss()
+        well, value = answer
         if not well:
             raise Untestable(f"a script failed: {value}")
         return None if value is None else json.loads(value)

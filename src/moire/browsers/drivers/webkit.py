@@ -15,7 +15,7 @@ from ..processes import Child, discard, scratch
 from .base import DriverError
 from .webdriver import CommandFailed, Session, WebDriverBrowser
 
-LAUNCH_SECONDS = 60.0
+LAUNCH_SECONDS = 20.0
 # The port is chosen by us and may be taken between choosing and using.
 PORT_TRIES = 5
 
@@ -40,10 +40,15 @@ async def start_xvfb(folder: Path) -> tuple[Child, str]:
     loop = asyncio.get_running_loop()
     number: asyncio.Future[str] = loop.create_future()
 
+    said = bytearray()
+
     def on_read() -> None:
-        loop.remove_reader(read)
-        if not number.done():
-            number.set_result(os.read(read, 64).decode().strip())
+        """The number and its line end come apart, and a server that cannot write the second dies."""
+        part = os.read(read, 64)
+        said.extend(part)
+        if (not part or said.endswith(b"\n")) and not number.done():
+            loop.remove_reader(read)
+            number.set_result(said.decode().strip())
 
     loop.add_reader(read, on_read)
     try:
@@ -79,7 +84,7 @@ class WebKitBrowser(WebDriverBrowser):
             children.append(screen)
             driver, port = await _start_driver(build, display, folder)
             children.append(driver)
-            session = await Session.open(f"http://127.0.0.1:{port}", _capabilities(build, network))
+            session = await Session.open(f"http://127.0.0.1:{port}", _capabilities(build, network), LAUNCH_SECONDS)
             return cls(build, session, children, folder)
         except (DriverError, TimeoutError, LaunchError) as error:
             words = children[-1].tail().splitlines() if children else []
@@ -104,7 +109,8 @@ class WebKitBrowser(WebDriverBrowser):
 
 async def _end(children: list[Child], folder: Path) -> None:
     for child in reversed(children):
-        await child.kill()
+        # The X server takes its lock and socket away with it, if it is asked to go.
+        await child.kill(gently=child is children[0])
     await asyncio.to_thread(discard, folder)
 
 
