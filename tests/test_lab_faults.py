@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import browsers_of, build
 
+from conftest import browsers_of, build
 from moire.browsers import processes, shelf
 from moire.browsers.drivers import chromium as chromium_driver
 from moire.browsers.lab import Lab, LabOptions
@@ -194,9 +194,8 @@ async def test_a_taken_port_is_passed_over(webkit: Build, monkeypatch: pytest.Mo
     free = driver._free_port
     ports = iter([taken, taken])
     monkeypatch.setattr(driver, "_free_port", lambda: next(ports, None) or free())
-    async with server:
-        async with Lab([webkit]) as lab:
-            assert isinstance(await lab.shoot(webkit, Case(b"<p>x")), Shot)
+    async with server, Lab([webkit]) as lab:
+        assert isinstance(await lab.shoot(webkit, Case(b"<p>x")), Shot)
 
 
 @pytest.fixture

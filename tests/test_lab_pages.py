@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import build
 
+from conftest import build
 from moire.browsers.lab import Lab, LabOptions
 from moire.nouns import Build, Case, Environment, Failure, Outcome, Shot
 from moire.pixels import decode

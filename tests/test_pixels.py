@@ -68,7 +68,9 @@ def test_presets_are_the_peers() -> None:
     )
 
 
-@pytest.mark.parametrize("name", "exact pixels phash sqdiff sqdiff-raw ccorr ccoeff chi2 fuzzy:0;0 phash:8:0".split())
+@pytest.mark.parametrize(
+    "name", ["exact", "pixels", "phash", "sqdiff", "sqdiff-raw", "ccorr", "ccoeff", "chi2", "fuzzy:0;0", "phash:8:0"]
+)
 def test_every_measure_knows_same_from_different(name: str) -> None:
     white, page = np.full((600, 800, 3), 255, np.uint8), page_like(3)
     assert not measure(name).different(page, page.copy())

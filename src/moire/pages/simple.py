@@ -98,8 +98,8 @@ class _Writer:
     def rule(self) -> str:
         ident = self._random.randint(1, 40)
         selector = self._pick(
-            (f"#e{ident}", f".c{ident % 9}", self._pick(_BLOCK), self._pick(_INLINE), f"div > :nth-child({ident % 5 + 1})",
-             f".c{ident % 9}::before", "p + *", f"#e{ident} ~ div")
+            (f"#e{ident}", f".c{ident % 9}", self._pick(_BLOCK), self._pick(_INLINE), 
+             f"div > :nth-child({ident % 5 + 1})", f".c{ident % 9}::before", "p + *", f"#e{ident} ~ div")
         )  # fmt: skip
         extra = "content: 'x'; " if "::" in selector else ""
         return f"{selector} {{ {extra}{self.declarations(self._random.randint(1, 4))} }}\n"

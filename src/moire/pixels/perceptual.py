@@ -151,7 +151,7 @@ def shrink_across(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     out = np.empty((len(image), side), np.float32)
     for a, b, low, high, matrix in _strips(size, side):
         out[:, a:b] = inputs[:, low:high] @ matrix
-    result: NDArray[np.uint8] = cv2.add(out, 0, dtype=cv2.CV_8U).reshape(out.shape)
+    result: NDArray[np.uint8] = np.asarray(cv2.add(out, np.zeros(1), dtype=cv2.CV_8U), np.uint8)
     # OpenCV rounds halves to even and Pillow up, and single precision may be off by a little: only
     # what lies that near to a half can be wrong.
     off = np.abs(out - result)

@@ -141,7 +141,9 @@ async def _start_driver(build: Build, display: str, folder: Path) -> tuple[Child
         "DISPLAY": display, "HOME": str(folder), "TMPDIR": str(folder), "XDG_RUNTIME_DIR": str(folder),
         "XDG_CACHE_HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
         "GDK_BACKEND": "x11", "GTK_THEME": "Adwaita", "GTK_OVERLAY_SCROLLING": "1",
-        "LIBGL_ALWAYS_SOFTWARE": "1", "WEBKIT_DISABLE_COMPOSITING_MODE": "0",
+        "LIBGL_ALWAYS_SOFTWARE": "1",
+        # Drawn by several threads, the same page comes out in several ways.
+        "WEBKIT_SKIA_ENABLE_CPU_RENDERING": "1", "LP_NUM_THREADS": "1",
         "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS": "1" if os.geteuid() == 0 else "0",
         "NO_AT_BRIDGE": "1", "GIO_USE_VFS": "local", "GSETTINGS_BACKEND": "memory",
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
