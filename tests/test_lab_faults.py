@@ -29,7 +29,7 @@ def fake(mode: str, **environ: str) -> Build:
     return Build(f"fake-{mode}", "chromium", "1", "test", path=FAKE, environ={"MOIRE_FAKE": mode, **environ})
 
 
-async def leaders(wanted: str) -> list[int]:
+def leaders(wanted: str) -> list[int]:
     """Our own processes whose command line holds `wanted`."""
     found = []
     for pid in browsers_of(processes.warden().marker):
@@ -67,7 +67,7 @@ async def test_a_browser_killed_or_stopped_costs_no_page(engine: Build, blow: si
         calm = [await lab.shoot(engine, page(seed, 800)) for seed in range(8)]
         tasks, some = await under_way(lab, engine, 8, after=2)
         await some.wait()
-        for pid in (await leaders(name[engine.engine]))[:1]:
+        for pid in leaders(name[engine.engine])[:1]:
             os.kill(pid, blow)
         struck = await asyncio.gather(*tasks)
         health = lab.health(engine)
@@ -80,7 +80,7 @@ async def test_a_renderer_killed_costs_no_page(chromium: Build) -> None:
     async with Lab([chromium], LabOptions(deadline=6, processes=1)) as lab:
         tasks, some = await under_way(lab, chromium, 12, after=2)
         await some.wait()
-        for pid in await leaders("--type=renderer"):
+        for pid in leaders("--type=renderer"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         assert all(isinstance(o, Shot) for o in await asyncio.gather(*tasks))

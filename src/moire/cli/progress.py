@@ -13,6 +13,7 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -30,15 +31,20 @@ def downloads() -> Iterator[Listener]:
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
         console=Console(stderr=True),
     )  # fmt: skip
-    tasks = {}
-    with bar:
+    tasks: dict[str, TaskID] = {}
 
-        def heard(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
+    def heard(what: str, done: int, total: int | None) -> None:
+        # Nothing is drawn before there is something to draw.
+        bar.start()
+        if what not in tasks:
+            tasks[what] = bar.add_task(what, total=total)
+        bar.update(tasks[what], completed=done, total=total)
 
+    try:
         yield heard
+    finally:
+        if tasks:
+            bar.stop()
 
 
 class _Rate(ProgressColumn):

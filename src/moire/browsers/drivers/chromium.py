@@ -6,7 +6,7 @@ import asyncio
 import base64
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,23 @@ _SHOT: Params = {
 }
 
 
+# Of these Chromium heeds only the last it is given: ours and a build's own must become one.
+_LISTS = ("--disable-features=", "--enable-features=", "--blink-settings=")
+
+
+def merged(flags: Iterable[str]) -> list[str]:
+    """The flags, with those that are lists joined."""
+    lists: dict[str, list[str]] = {}
+    plain = []
+    for flag in flags:
+        kind = next((k for k in _LISTS if flag.startswith(k)), None)
+        if kind is None:
+            plain.append(flag)
+        else:
+            lists.setdefault(kind, []).append(flag.removeprefix(kind))
+    return plain + [kind + ",".join(values) for kind, values in lists.items()]
+
+
 def sandboxed() -> bool:
     """Chromium's own sandbox refuses to run as root."""
     return os.geteuid() != 0
@@ -96,12 +113,11 @@ class ChromiumBrowser:
         folder = scratch("chromium")
         argv = [
             str(build.path),
-            *FLAGS,
+            *merged([*FLAGS, *build.flags]),
             *([] if sandboxed() else ["--no-sandbox"]),
             f"--user-data-dir={folder / 'profile'}",
             f"--proxy-server=http://{network.proxy}",
             f"--proxy-bypass-list=<-loopback>;{network.pages}",
-            *build.flags,
             "about:blank",
         ]
         their_in, our_out = os.pipe()
