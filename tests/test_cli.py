@@ -97,7 +97,7 @@ def test_check_says_what_cannot_be_tested(page: Path, tmp_path: Path) -> None:
     done = moire("check", page, "-b", dead, "-b", "chromium@156")
     assert done.returncode == 125 and "would not start" in done.stderr
     for words in ((page,), (page, "-b", "chromium@156"), (tmp_path / "no.html", *two), (page, "-b", "x", "-b", "y"),
-                  (page, *two, "--measure", "nope"), (page, *two, "--size", "0x0"), (page, *two, "--nonsense")):  # fmt: skip
+                  (page, *two, "--measure", "x"), (page, *two, "--size", "0x0"), (page, *two, "--what")):  # fmt: skip
         done = moire("check", *words)
         assert done.returncode == 129 and done.stderr.startswith("moire: "), words
 
@@ -154,8 +154,8 @@ def test_list_and_available_and_doctor() -> None:
 
 
 def test_every_verb_has_help_with_an_example() -> None:
-    for verb in ("", "shot", "compare", "check", "browsers", "hunt", "hunt change", "browsers list", "browsers available",
-                 "browsers install", "browsers remove", "browsers doctor"):  # fmt: skip
+    for verb in ("", "shot", "compare", "check", "browsers", "hunt", "hunt change", "browsers list",
+                 "browsers available", "browsers install", "browsers remove", "browsers doctor"):  # fmt: skip
         done = moire(*verb.split(), "--help")
         assert done.returncode == 0 and "Example" in done.stdout, verb
 

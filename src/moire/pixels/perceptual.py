@@ -80,7 +80,7 @@ def distance(a: Bits, b: Bits) -> int:
 def grey(image: Image) -> NDArray[np.uint8]:
     """ITU-R 601 luma in 16 bits of fixed point, as Pillow has it. Every sum is a whole number below
     2²⁴, so single precision holds it exactly."""
-    result: NDArray[np.uint8] = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
+    result = np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8)
     # OpenCV keeps one bit less of the weights, which tells only where blue and red are unequal.
     pixels = image.reshape(-1, 3)
     uneven = np.flatnonzero(pixels[:, 0] != pixels[:, 2])

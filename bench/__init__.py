@@ -1,0 +1,1 @@
+"""Measurements behind every figure that a document states: `make bench`, or `python -m bench NAME…`."""
