@@ -15,7 +15,7 @@ from rich.table import Table
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, CheckExit, Exit, Outcome, Shot
 from ..oracles import change
-from ..pixels import decode, difference, encode, side_by_side
+from ..pixels import Fuzzy, decode, difference, encode, side_by_side
 from . import options
 from .main import cli, run
 
@@ -204,10 +204,8 @@ def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
         if pair.verdict.kind not in ("same", "different"):
             console.print(f"{pair.a.name} and {pair.b.name}: {pair.verdict.reason}", highlight=False)
         elif pair.verdict.kind == "different":
-            worst, count = pair.verdict.figures["max_difference"], pair.verdict.figures["pixels"]
-            console.print(
-                f'fuzzy: <meta name="fuzzy" content="maxDifference=0-{worst};totalPixels=0-{count}">', highlight=False
-            )
+            seen = Fuzzy(pair.verdict.figures["max_difference"], pair.verdict.figures["pixels"])
+            console.print(f"to allow it: {seen.meta}", highlight=False, soft_wrap=True)
     for path in pictures.values():
         console.print(path, highlight=False, soft_wrap=True)
 

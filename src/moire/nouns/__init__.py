@@ -7,7 +7,6 @@ from .errors import (
     Exit,
     LaunchError,
     MoireError,
-    NotReproduced,
     UnknownBuild,
     UsageError,
 )
@@ -25,7 +24,6 @@ __all__ = [
     "How",
     "LaunchError",
     "MoireError",
-    "NotReproduced",
     "Outcome",
     "Shot",
     "UnknownBuild",

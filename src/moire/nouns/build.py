@@ -31,12 +31,6 @@ class Build:
     position: tuple[int, ...] = ()
     folder: Path | None = None
 
-    @property
-    def major(self) -> int:
-        """The leading number of the version, 0 where there is none."""
-        head = self.version.split(".", 1)[0]
-        return int(head) if head.isdigit() else 0
-
     def named(self, name: str) -> Build:
         return replace(self, name=name)
 

@@ -3,8 +3,7 @@
 MoireError              exit 1   one sentence and, where there is one, the remedy
 ├── UsageError          exit 2   the call itself is wrong
 │   └── UnknownBuild    exit 2   no build of that name is installed
-├── LaunchError         exit 4   a browser would not start
-└── NotReproduced       exit 5   the difference asked about did not show again
+└── LaunchError         exit 4   a browser would not start
 """
 
 from __future__ import annotations
@@ -59,7 +58,3 @@ class UnknownBuild(UsageError):
 
 class LaunchError(MoireError):
     exit_code = Exit.BROWSER
-
-
-class NotReproduced(MoireError):
-    exit_code = Exit.NOT_REPRODUCED

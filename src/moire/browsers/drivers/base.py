@@ -6,6 +6,8 @@ raise the exceptions below and nothing else; the Lab turns those into outcomes.
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from ...nouns import Environment
@@ -61,6 +63,20 @@ class Tab(Protocol):
         """Addresses beyond the page server that the page asked for, in order, each once."""
 
     async def close(self) -> None: ...
+
+
+class Scripted(ABC):
+    """What a tab that evaluates scripts can do by them, the same in every engine."""
+
+    @abstractmethod
+    async def evaluate(self, expression: str) -> Any: ...
+
+    async def scroll(self, x: int, y: int) -> None:
+        await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")
+
+    async def focus(self, selector: str) -> None:
+        find = f"document.querySelector({json.dumps(selector)})"
+        await self.evaluate(f"(e => e ? (e.focus(), true) : false)({find})")
 
 
 class Browser(Protocol):

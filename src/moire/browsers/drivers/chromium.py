@@ -13,14 +13,12 @@ from typing import Any
 from ...nouns import Build, Environment, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, TabCrashed, Untestable
+from .base import BrowserGone, Scripted, TabCrashed, Untestable
 from .cdp import CommandFailed, Connection, Params
-from .ready import AT_REST, focus, ready, settle
+from .ready import AT_REST, ready, settle
 
 # A start that takes longer is a failed one; a cold start of a 180 MB binary takes about 2 s.
 LAUNCH_SECONDS = 30.0
-# An order to close is given this long before the whole process is taken for stuck.
-CLOSE_SECONDS = 2.0
 
 FLAGS = (
     "--headless",
@@ -182,7 +180,7 @@ class ChromiumBrowser:
                 )
             )["targetId"]
             attached = await call("Target.attachToTarget", {"targetId": target, "flatten": True})
-            tab = ChromiumTab(self._connection, context, target, attached["sessionId"], environment)
+            tab = ChromiumTab(self._connection, context, attached["sessionId"], environment)
             self._tabs[target] = tab
             tab.on_close = lambda: self._tabs.pop(target, None)
             await tab.prepare()
@@ -200,19 +198,15 @@ class ChromiumBrowser:
         await asyncio.to_thread(discard, self._folder)
 
 
-class ChromiumTab:
-    def __init__(
-        self, connection: Connection, context: str, target: str, session: str, environment: Environment
-    ) -> None:
+class ChromiumTab(Scripted):
+    def __init__(self, connection: Connection, context: str, session: str, environment: Environment) -> None:
         self._connection = connection
         self._context = context
-        self._target = target
         self._session = session
         self._environment = environment
         self._frame = ""
         self._loader = ""
         self._left: str | None = None
-        self._world: asyncio.Future[int] | None = None
         self._blocked: dict[str, None] = {}
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.on_close: Callable[[], object] = lambda: None
@@ -347,12 +341,6 @@ class ChromiumTab:
 
     async def resize(self, width: int, height: int) -> None:
         await self._call("Emulation.setDeviceMetricsOverride", self._metrics(width, height))
-
-    async def scroll(self, x: int, y: int) -> None:
-        await self.evaluate(f"window.scrollTo({x:d}, {y:d})")
-
-    async def focus(self, selector: str) -> None:
-        await self.evaluate(focus(selector))
 
     async def screenshot(self) -> bytes:
         try:

@@ -13,9 +13,9 @@ from typing import Any
 from ...nouns import Build, Environment, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, TabCrashed, Untestable
+from .base import BrowserGone, Scripted, TabCrashed, Untestable
 from .bidi import CommandFailed, Connection, Params
-from .ready import focus, ready, settle
+from .ready import ready, settle
 
 LAUNCH_SECONDS = 60.0
 _LISTENING = b"WebDriver BiDi listening on "
@@ -247,7 +247,7 @@ class FirefoxBrowser:
         await asyncio.to_thread(discard, folder)
 
 
-class FirefoxTab:
+class FirefoxTab(Scripted):
     def __init__(self, connection: Connection, user: str, context: str, environment: Environment) -> None:
         self._connection = connection
         self._user = user
@@ -358,12 +358,6 @@ class FirefoxTab:
 
     async def resize(self, width: int, height: int) -> None:
         await self._ask("browsingContext.setViewport", self._viewport(width, height))
-
-    async def scroll(self, x: int, y: int) -> None:
-        await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")
-
-    async def focus(self, selector: str) -> None:
-        await self.evaluate(focus(selector))
 
     async def screenshot(self) -> bytes:
         shot = await self._ask("browsingContext.captureScreenshot", {"context": self._context, "origin": "viewport"})

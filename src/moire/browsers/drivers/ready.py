@@ -68,7 +68,3 @@ AT_REST = (
     " && Array.prototype.every.call(document.images, i => i.complete)"
     " && (!document.getAnimations || document.getAnimations().length === 0)"
 )
-
-
-def focus(selector: str) -> str:
-    return f"(e => e ? (e.focus(), true) : false)(document.querySelector({json.dumps(selector)}))"

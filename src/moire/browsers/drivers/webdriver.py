@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 
 from ...nouns import Build, Environment, LaunchError
-from .base import BrowserGone, DriverError, TabCrashed, Untestable
-from .ready import focus, ready, settle
+from .base import BrowserGone, DriverError, Scripted, TabCrashed, Untestable
+from .ready import ready, settle
 
 # A remote end may start a machine first.
 SESSION_SECONDS = 120.0
@@ -121,14 +121,13 @@ class WebDriverBrowser:
         await self.session.end(politely=alive)
 
 
-class WebDriverTab:
+class WebDriverTab(Scripted):
     """A window of the session. A session has one at a time in use."""
 
-    def __init__(self, browser: WebDriverBrowser, environment: Environment, handle: str) -> None:
+    def __init__(self, browser: WebDriverBrowser, environment: Environment) -> None:
         self._browser = browser
         self._session = browser.session
         self._environment = environment
-        self._handle = handle
         self._address = ""
 
     @classmethod
@@ -142,7 +141,6 @@ class WebDriverTab:
         try:
             new = await session.call("POST", "/window/new", {"type": "window"})
         except CommandFailed:
-            handle = str(await session.call("GET", "/window"))
             await session.call("POST", "/url", {"url": "about:blank"})
         else:
             handle = str(new["handle"])
@@ -151,7 +149,7 @@ class WebDriverTab:
                     await session.call("POST", "/window", {"handle": other})
                     await session.call("DELETE", "/window")
             await session.call("POST", "/window", {"handle": handle})
-        tab = cls(browser, environment, handle)
+        tab = cls(browser, environment)
         await tab.resize(environment.width, environment.height)
         return tab
 
@@ -233,12 +231,6 @@ class WebDriverTab:
         inner = await self.evaluate("[innerWidth, innerHeight]")
         if inner != [width, height]:
             raise Untestable(f"the viewport is {inner[0]}×{inner[1]}, not {width}×{height}")
-
-    async def scroll(self, x: int, y: int) -> None:
-        await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")
-
-    async def focus(self, selector: str) -> None:
-        await self.evaluate(focus(selector))
 
     async def screenshot(self) -> bytes:
         png = base64.b64decode(await self._call("GET", "/screenshot"))

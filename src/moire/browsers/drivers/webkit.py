@@ -13,14 +13,14 @@ from ...nouns import Build, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import DriverError
-from .webdriver import CommandFailed, Session, WebDriverBrowser
+from .webdriver import Session, WebDriverBrowser
 
 LAUNCH_SECONDS = 20.0
 # The port is chosen by us and may be taken between choosing and using.
 PORT_TRIES = 5
 
 
-async def start_xvfb(folder: Path) -> tuple[Child, str]:
+async def start_xvfb() -> tuple[Child, str]:
     """A screen without a display, on a number that the X server itself found free."""
     program = shutil.which("Xvfb")
     if program is None:
@@ -80,7 +80,7 @@ class WebKitBrowser(WebDriverBrowser):
         folder = scratch("webkit")
         children: list[Child] = []
         try:
-            screen, display = await start_xvfb(folder)
+            screen, display = await start_xvfb()
             children.append(screen)
             driver, port = await _start_driver(build, display, folder)
             children.append(driver)
@@ -170,6 +170,3 @@ async def _answers(child: Child, port: int) -> bool:
         # Refused at once until the port is open: wait a moment, or for the process to end.
         await asyncio.wait((child.exited,), timeout=0.02)
     return False
-
-
-__all__ = ["CommandFailed", "WebKitBrowser", "start_xvfb"]
