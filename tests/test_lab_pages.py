@@ -106,9 +106,9 @@ async def test_odd_bytes_are_shown(engine: Build, body: bytes) -> None:
 
 
 async def test_fifty_megabytes_are_shown(chromium: Build) -> None:
-    case = html("<p>" + "a line of some length that goes on for a while<br>" * 1_100_000)
+    case = html("<div hidden>" + "<p>a paragraph of some length that goes on for a while" * 1_000_000 + "</div>x")
     assert len(case.html) > 50_000_000
-    outcome = await shoot_and_check(chromium, case, LabOptions(deadline=120, processes=1))
+    outcome = await shoot_and_check(chromium, case, LabOptions(deadline=60, processes=1))
     assert colour(outcome, 790, 590) == (0, 0, 255)
 
 
@@ -116,13 +116,6 @@ async def test_a_gigabyte_of_allocation_harms_nobody(chromium: Build) -> None:
     hog = "<script>x = []; for (let i = 0; i < 64; i++) x.push(new Uint8Array(1 << 24).fill(i))</script>"
     outcome = await shoot_and_check(chromium, html(hog), PATIENT)
     assert isinstance(outcome, Shot) or outcome.kind == "crashed"
-
-
-async def test_a_crash_that_repeats_is_a_crash(chromium: Build) -> None:
-    """A renderer out of memory is the one crash that any page can bring about on demand."""
-    bomb = "<script>a = []; for (;;) a.push(new Array(1e6).fill({}))</script>"
-    outcome = await shoot_and_check(chromium, html(bomb), LabOptions(deadline=60, processes=1))
-    assert isinstance(outcome, Failure) and outcome.kind == "crashed" and outcome.attempts == 3, outcome
 
 
 ELSEWHERE = """<script>
