@@ -67,8 +67,8 @@ PREFS: dict[str, bool | int | str] = {
     "dom.disable_window_print": True,
     "print.enabled": False,
     "dom.disable_beforeunload": True,
-    # Content processes are kept and shared between tabs: starting one for every page costs ten
-    # times the page. What one page does to another through it shows as trouble, and is tried again.
+    # Content processes are kept and shared between tabs: starting one for every page costs
+    # more than the page. What one page does to another through it shows as trouble, and is tried again.
     "fission.autostart": False,
     "dom.ipc.processCount": 4,
     "dom.ipc.keepProcessesAlive.web": 4,
