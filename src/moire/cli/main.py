@@ -26,7 +26,7 @@ def cli() -> None:
     Examples:
       moire browsers doctor
       moire compare page.html --build chromium@150 --build chromium@156
-      moire hunt --base chromium@150 --new chromium@156 --pages 500
+      moire hunt change --base chromium@150 --new chromium@156 --pages 500
     """
 
 
