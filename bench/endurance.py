@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 from pathlib import Path
 
-from moire.browsers import processes
 from moire.browsers.lab import Lab
 from moire.hunts.change import hunt
 from moire.pages.simple import page
@@ -17,19 +18,21 @@ SELF = (("chromium@156", 2000), ("firefox@153", 500), ("webkit@2.50", 300))
 
 
 def resident() -> int:
-    """Bytes of this process and all it started. What is shared is counted by its share."""
-    marker = processes.warden().marker.encode()
-    total = 0
+    """Bytes of this process and all that descend from it. What is shared is counted by its share."""
+    parents = {}
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            if entry.name == str(Path("/proc/self").resolve().name) or marker in (entry / "environ").read_bytes():
-                for line in (entry / "smaps_rollup").read_text().splitlines():
-                    if line.startswith("Pss:"):
-                        total += int(line.split()[1]) * 1024
-        except OSError:
-            continue
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    family = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= more
+    total = 0
+    for pid in family:
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1]) * 1024
     return total
 
 

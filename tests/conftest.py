@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from moire.browsers import names
+from moire.browsers import names, processes
 from moire.nouns import Build
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -45,26 +47,50 @@ def engine(request: pytest.FixtureRequest) -> Build:
     return build(request.param)
 
 
-def browsers_of(marker: str) -> list[int]:
-    """Processes that carry a warden's mark."""
+@dataclass(frozen=True)
+class Running:
+    pid: int
+    parent: int
+    group: int
+
+
+def running() -> list[Running]:
+    """Every process that is not merely waiting to be reaped."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                environ = Path(f"/proc/{entry}/environ").read_bytes()
-                state = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[0]
+                state, parent, group = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[:3]
             except OSError:
                 continue
-            if marker.encode() in environ and state != "Z":
-                found.append(int(entry))
+            if state != "Z":
+                found.append(Running(int(entry), int(parent), int(group)))
     return found
 
 
-@pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
-    yield
-    from moire.browsers import processes
+def descendants(of: int) -> set[int]:
+    """By parentage: a browser's helpers wipe the environment they were started with."""
+    family, everyone = {of}, running()
+    while more := {one.pid for one in everyone if one.parent in family} - family:
+        family |= more
+    return family - {of}
 
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    groups: set[int] = set()
+    tell = processes.Warden.tell
+
+    def listen(self: processes.Warden, line: str) -> None:
+        groups.add(int(line[1:]))
+        tell(self, line)
+
+    monkeypatch.setattr(processes.Warden, "tell", listen)
+    yield
+    # A group that was killed is gone as soon as the system gets round to each of its processes.
+    end = time.monotonic() + 5
+    while (left := [one for one in running() if one.group in groups]) and time.monotonic() < end:
+        os.sched_yield()
+    assert left == [], "a browser outlived its lab"
     if processes._warden is not None:
-        assert browsers_of(processes._warden.marker) == [], "a browser outlived its lab"
         assert list(processes._warden.folder.iterdir()) == [], "a temp folder outlived its lab"

@@ -75,7 +75,7 @@ async def test_pages_that_pester_are_shown_all_the_same(engine: Build) -> None:
 async def test_an_endless_loop_is_hung_three_times_of_three(engine: Build) -> None:
     options = LabOptions(deadline=3 if engine.engine == "chromium" else 5, processes=1)
     outcome = await shoot_and_check(engine, html("<script>for (;;);</script>"), options)
-    assert outcome == Failure("hung", "no picture before the deadline", 3)
+    assert outcome == Failure("hung", "not done before the deadline", 3)
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)

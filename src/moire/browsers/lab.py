@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
 from ..serve import Blocker, PageServer
@@ -25,6 +25,8 @@ from .onpaper import written
 from .supervise import Berth, Health, Process
 
 Path = Literal["fast", "navigation"]
+T = TypeVar("T")
+Job = Callable[[Tab], Awaitable[T]]
 
 # Fresh processes that must all agree before a crash or hang is a page's own.
 REPEATS = 3
@@ -41,6 +43,15 @@ class LabOptions:
     tabs: int = 0
     recycle_after: int = 1000
     serve_host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit(Generic[T]):
+    """What a job in a page's tab came to. `blocked` and `trouble` are as in a Shot."""
+
+    value: T
+    blocked: tuple[str, ...] = ()
+    trouble: int = 0
 
 
 class _Hung(DriverError):
@@ -72,26 +83,45 @@ class Station:
             yield process
 
     async def shoot(self, case: Case, path: Path) -> Outcome:
+        async def picture(tab: Tab) -> Shot:
+            png = await tab.screenshot()
+            _check_size(self.build, case.environment, png)
+            return Shot(png, "command" if self.build.engine == "command" else "navigation")
+
+        async def quick(process: Process) -> Visit[Shot]:
+            shot = await self._fast(process, case)
+            return Visit(shot) if shot is not None else await self._navigate(process, case, picture)
+
+        first = quick if path == "fast" and case.inert else None
+        seen = await self.visit(case, picture, first)
+        if isinstance(seen, Failure):
+            return seen
+        return replace(seen.value, blocked=seen.blocked, trouble=seen.trouble)
+
+    async def visit(
+        self, case: Case, job: Job[T], first: Callable[[Process], Awaitable[Visit[T]]] | None = None
+    ) -> Visit[T] | Failure:
+        """Do a job on a page, under supervision. `first` may be a quicker way to try once."""
+
+        async def navigate(process: Process) -> Visit[T]:
+            return await self._navigate(process, case, job)
+
         try:
             async with self._lease() as process:
-                return await self._render(process, case, path)
+                return await self._attempt(process, first or navigate)
         except Untestable as error:
             return Failure("untestable", str(error))
         except (_Hung, TabCrashed, BrowserGone):
-            return await self._verify(case)
+            return await self._verify(navigate)
 
-    async def _render(self, process: Process, case: Case, path: Path) -> Shot:
+    async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]]) -> T:
         try:
             async with asyncio.timeout(self._lab.options.deadline):
-                if path == "fast" and case.inert:
-                    shot = await self._fast(process, case)
-                    if shot is not None:
-                        return shot
-                return await self._by_navigation(process, case)
+                return await work(process)
         except TimeoutError:
             self.health.hangs += 1
             process.retire()
-            raise _Hung("no picture before the deadline") from None
+            raise _Hung("not done before the deadline") from None
         except TabCrashed:
             self.health.crashes += 1
             raise
@@ -107,15 +137,12 @@ class Station:
         _check_size(self.build, case.environment, png)
         return Shot(png, "fast")
 
-    async def _by_navigation(self, process: Process, case: Case) -> Shot:
+    async def _navigate(self, process: Process, case: Case, job: Job[T]) -> Visit[T]:
         async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
             await tab.load(address)
-            png = await tab.screenshot()
-            _check_size(self.build, case.environment, png)
-            how: Literal["command", "navigation"] = "command" if self.build.engine == "command" else "navigation"
-            return Shot(png, how, tab.blocked)
+            return Visit(await job(tab), tab.blocked)
 
-    async def _verify(self, case: Case) -> Outcome:
+    async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]]) -> Visit[T] | Failure:
         """Alone, in fresh processes: does it repeat?"""
         kinds: list[Literal["crashed", "hung"]] = []
         reason = ""
@@ -124,9 +151,9 @@ class Station:
                 berth = self._berth(recycle_after=1)
                 try:
                     async with berth.lease() as process:
-                        shot = await self._render(process, case, "navigation")
+                        seen = await self._attempt(process, work)
                     self.health.trouble += 1
-                    return replace(shot, trouble=attempt + 1)
+                    return replace(seen, trouble=attempt + 1)
                 except Untestable as error:
                     return Failure("untestable", str(error), attempt + 2)
                 except _Hung as error:
@@ -202,6 +229,13 @@ class Lab:
         """
         return await self._stations[build].shoot(case, path)
 
+    async def visit(self, build: Build, case: Case, job: Job[T]) -> Visit[T] | Failure:
+        """Load a page in a fresh tab and do a job there, with the same care as for a picture.
+
+        The job may run more than once: again in fresh processes after a crash or a hang.
+        """
+        return await self._stations[build].visit(case, job)
+
     @asynccontextmanager
     async def tab(self, build: Build, environment: Environment | None = None) -> AsyncIterator[Tab]:
         """A fresh tab to drive by hand. Its exceptions are the drivers'."""
@@ -236,4 +270,4 @@ def _check_size(build: Build, environment: Environment, png: bytes) -> None:
         raise Untestable(f"the picture is {size[0]}×{size[1]}, not {wanted[0]}×{wanted[1]}")
 
 
-__all__ = ["Lab", "LabOptions", "LaunchError"]
+__all__ = ["Job", "Lab", "LabOptions", "LaunchError", "Visit"]

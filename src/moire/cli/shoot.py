@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..browsers.lab import Lab
-from ..nouns import Build, Case, CheckExit, Exit, Outcome, Shot
+from .. import inspect
+from ..browsers.lab import Lab, Visit
+from ..nouns import Build, Case, CheckExit, Dump, Exit, Failure, Outcome, Shot
 from ..oracles import change
 from ..pixels import Fuzzy, decode, difference, encode, side_by_side
 from . import options
@@ -36,22 +38,24 @@ def _file_name(build: Build) -> str:
 @click.argument("page", type=click.Path(path_type=Path))
 @_BUILDS
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A PNG for one build, a folder for several.")
+@click.option("--dump", "dumped", is_flag=True, help="Also write the tree, styles, boxes and text, as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
 @options.environment_options
 @options.lab_options
 def shot(
-    page: Path, names: tuple[str, ...], output: Path | None, as_json: bool, deadline: float, serve_host: str, **env: Any
-) -> int:
+    page: Path, names: tuple[str, ...], output: Path | None, dumped: bool, as_json: bool, deadline: float,
+    serve_host: str, **env: Any,
+) -> int:  # fmt: skip
     """Take a picture of PAGE in each build.
 
     \b
     Examples:
       moire shot page.html --build chromium@156 -o page.png
-      moire shot page.html -b chromium@108 -b firefox@153 -b webkit -o shots/
+      moire shot page.html -b chromium@108 -b firefox@153 -b webkit -o shots/ --dump
     """
     builds = options.builds(names)
     case = Case.from_file(page, options.environment(**env))
-    outcomes = run(_shots(builds, case, options.lab(deadline, serve_host)))
+    outcomes, dumps = run(_shots(builds, case, options.lab(deadline, serve_host), dumped))
     rows = []
     for build, outcome in zip(builds, outcomes, strict=True):
         row: dict[str, Any] = {"build": build.name}
@@ -59,6 +63,12 @@ def shot(
             file = _place(output, page, build, len(builds))
             options.write(file, outcome.png)
             row |= {"outcome": "shot", "path": str(file), "blocked": list(outcome.blocked), "trouble": outcome.trouble}
+            seen = dumps.get(build)
+            if isinstance(seen, Failure):
+                row |= {"outcome": seen.kind, "reason": f"no dump: {seen.reason}", "attempts": seen.attempts}
+            elif seen is not None:
+                options.write(file.with_suffix(".json"), json.dumps(asdict(seen.value), indent=1).encode())
+                row |= {"dump": str(file.with_suffix(".json"))}
         else:
             row |= {"outcome": outcome.kind, "reason": outcome.reason, "attempts": outcome.attempts}
         rows.append(row)
@@ -67,7 +77,7 @@ def shot(
     else:
         for row in rows:
             what = row["path"] if row["outcome"] == "shot" else f"{row['outcome']}: {row['reason']}"
-            click.echo(f"{row['build']}: {what}")
+            click.echo(f"{row['build']}: {what}" + (f", {row['dump']}" if "dump" in row else ""))
             for address in row.get("blocked", []):
                 click.echo(f"  blocked {address}")
     return Exit.DONE if all(row["outcome"] == "shot" for row in rows) else Exit.ERROR
@@ -79,9 +89,12 @@ def _place(output: Path | None, page: Path, build: Build, count: int) -> Path:
     return output if count == 1 and output.suffix == ".png" else output / f"{_file_name(build)}.png"
 
 
-async def _shots(builds: list[Build], case: Case, lab_options: Any) -> list[Outcome]:
+async def _shots(
+    builds: list[Build], case: Case, lab_options: Any, dumped: bool
+) -> tuple[list[Outcome], dict[Build, Visit[Dump] | Failure]]:
     async with Lab(builds, lab_options) as lab:
-        return [await lab.shoot(build, case) for build in builds]
+        outcomes = [await lab.shoot(build, case) for build in builds]
+        return outcomes, {build: await lab.visit(build, case, inspect.take) for build in builds if dumped}
 
 
 @cli.command()

@@ -2,6 +2,7 @@
 
 from .build import Build, Engine
 from .case import Case, Environment
+from .dump import Box, Dump, DumpNode, NodeKind
 from .errors import (
     CheckExit,
     Exit,
@@ -13,9 +14,12 @@ from .errors import (
 from .outcome import Failure, FailureKind, How, Outcome, Shot, Verdict, VerdictKind
 
 __all__ = [
+    "Box",
     "Build",
     "Case",
     "CheckExit",
+    "Dump",
+    "DumpNode",
     "Engine",
     "Environment",
     "Exit",
@@ -24,6 +28,7 @@ __all__ = [
     "How",
     "LaunchError",
     "MoireError",
+    "NodeKind",
     "Outcome",
     "Shot",
     "UnknownBuild",

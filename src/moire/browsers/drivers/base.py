@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from ...nouns import Environment
+from .ready import settle
 
 
 class DriverError(Exception):
@@ -47,7 +48,11 @@ class Tab(Protocol):
         """Wait until what scripts changed is on the screen."""
 
     async def evaluate(self, expression: str) -> Any:
-        """The JSON value of an expression, awaited if it is a promise."""
+        """The JSON value of an expression in the page, awaited if it is a promise."""
+
+    async def inspect(self, expression: str) -> Any:
+        """The same in a world of our own, where the engine has one: there the page's scripts cannot
+        change what things mean."""
 
     async def resize(self, width: int, height: int) -> None: ...
 
@@ -70,6 +75,12 @@ class Scripted(ABC):
 
     @abstractmethod
     async def evaluate(self, expression: str) -> Any: ...
+
+    @abstractmethod
+    async def inspect(self, expression: str) -> Any: ...
+
+    async def settle(self) -> None:
+        await self.inspect(settle())
 
     async def scroll(self, x: int, y: int) -> None:
         await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")

@@ -15,7 +15,7 @@ from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import BrowserGone, Scripted, TabCrashed, Untestable
 from .cdp import CommandFailed, Connection, Params
-from .ready import AT_REST, ready, settle
+from .ready import AT_REST, ready
 
 # A start that takes longer is a failed one; a cold start of a 180 MB binary takes about 2 s.
 LAUNCH_SECONDS = 30.0
@@ -308,16 +308,19 @@ class ChromiumTab(Scripted):
         return base64.b64decode(shot["data"])
 
     async def _wait_ready(self) -> None:
-        """Ask in a world of our own, where the page's scripts cannot change what things mean."""
-        world = {"frameId": self._frame, "worldName": "moire"}
         try:
-            created = await self._call("Page.createIsolatedWorld", world)
-            await self._evaluate(ready(self._environment), created["executionContextId"])
+            await self._aside(ready(self._environment))
         except CommandFailed as error:
             # The world ended under the question: the page is on its way to somewhere else.
             raise Untestable(f"the page went away while it loaded ({error.message})") from None
         if self._left is not None:
             raise Untestable(f"the page went away to {self._left}")
+
+    async def _aside(self, expression: str) -> Any:
+        """Ask in a world of our own, where the page's scripts cannot change what things mean."""
+        world = {"frameId": self._frame, "worldName": "moire"}
+        created = await self._call("Page.createIsolatedWorld", world)
+        return await self._evaluate(expression, created["executionContextId"])
 
     async def _evaluate(self, expression: str, context: int | None = None) -> Any:
         params: Params = {"expression": expression, "returnByValue": True, "awaitPromise": True}
@@ -336,8 +339,11 @@ class ChromiumTab(Scripted):
         except CommandFailed as error:
             raise Untestable(f"a script could not run: {error.message}") from None
 
-    async def settle(self) -> None:
-        await self.evaluate(settle())
+    async def inspect(self, expression: str) -> Any:
+        try:
+            return await self._aside(expression)
+        except CommandFailed as error:
+            raise Untestable(f"a script could not run: {error.message}") from None
 
     async def resize(self, width: int, height: int) -> None:
         await self._call("Emulation.setDeviceMetricsOverride", self._metrics(width, height))

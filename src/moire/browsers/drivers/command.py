@@ -91,6 +91,9 @@ class CommandTab:
     async def evaluate(self, expression: str) -> Any:
         raise Untestable("a command renderer runs no scripts")
 
+    async def inspect(self, expression: str) -> Any:
+        return await self.evaluate(expression)
+
     async def settle(self) -> None:
         return None
 

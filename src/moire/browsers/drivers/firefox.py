@@ -15,7 +15,7 @@ from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import BrowserGone, Scripted, TabCrashed, Untestable
 from .bidi import CommandFailed, Connection, Params
-from .ready import ready, settle
+from .ready import ready
 
 LAUNCH_SECONDS = 60.0
 _LISTENING = b"WebDriver BiDi listening on "
@@ -339,7 +339,7 @@ class FirefoxTab(Scripted):
         return await self.screenshot()
 
     async def _wait_ready(self) -> None:
-        await self._evaluate(ready(self._environment), sandbox="moire")
+        await self.inspect(ready(self._environment))
 
     async def _evaluate(self, expression: str, sandbox: str = "") -> Any:
         target = {"context": self._context, **({"sandbox": sandbox} if sandbox else {})}
@@ -353,8 +353,8 @@ class FirefoxTab(Scripted):
     async def evaluate(self, expression: str) -> Any:
         return await self._evaluate(expression)
 
-    async def settle(self) -> None:
-        await self._evaluate(settle(), sandbox="moire")
+    async def inspect(self, expression: str) -> Any:
+        return await self._evaluate(expression, sandbox="moire")
 
     async def resize(self, width: int, height: int) -> None:
         await self._ask("browsingContext.setViewport", self._viewport(width, height))

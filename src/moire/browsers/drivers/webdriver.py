@@ -12,7 +12,7 @@ import aiohttp
 
 from ...nouns import Build, Environment, LaunchError
 from .base import BrowserGone, DriverError, Scripted, TabCrashed, Untestable
-from .ready import ready, settle
+from .ready import ready
 
 # A remote end may start a machine first.
 SESSION_SECONDS = 120.0
@@ -213,8 +213,9 @@ class WebDriverTab(Scripted):
             raise Untestable(f"a script failed: {value}")
         return None if value is None else json.loads(value)
 
-    async def settle(self) -> None:
-        await self.evaluate(settle())
+    async def inspect(self, expression: str) -> Any:
+        # WebDriver knows no world but the page's own.
+        return await self.evaluate(expression)
 
     async def resize(self, width: int, height: int) -> None:
         """The window is made larger than the viewport by what the browser's own bars take."""
@@ -227,7 +228,7 @@ class WebDriverTab(Scripted):
                 "POST", "/window/rect",
                 {"width": rect["width"] + width - inner[0], "height": rect["height"] + height - inner[1]},
             )  # fmt: skip
-            await self.evaluate(settle())
+            await self.settle()
         inner = await self.evaluate("[innerWidth, innerHeight]")
         if inner != [width, height]:
             raise Untestable(f"the viewport is {inner[0]}×{inner[1]}, not {width}×{height}")

@@ -1,0 +1,42 @@
+"""Taking a dump: the document's tree, computed styles, boxes and text in one call."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..browsers.drivers.base import Tab
+from ..nouns import Dump, DumpNode
+
+
+@cache
+def _script() -> str:
+    return files(__package__).joinpath("dump.js").read_text("utf-8")
+
+
+async def take(tab: Tab) -> Dump:
+    return _read(await tab.inspect(_script()))
+
+
+def _read(answer: dict[str, Any]) -> Dump:
+    properties, values = answer["properties"], answer["values"]
+
+    def style(numbers: list[int]) -> dict[str, str]:
+        return {name: values[n] for name, n in zip(properties, numbers, strict=True)}
+
+    nodes = tuple(
+        DumpNode(
+            parent=node["parent"],
+            kind=node["kind"],
+            name=node["name"],
+            text=node.get("text", ""),
+            attributes=tuple((name, value) for name, value in node.get("attributes", ())),
+            state=node.get("state", {}),
+            boxes=tuple((x, y, width, height) for x, y, width, height in node.get("boxes", ())),
+            style=style(node["style"]) if "style" in node else {},
+            pseudo={name: style(numbers) for name, numbers in node.get("pseudo", {}).items()},
+        )
+        for node in answer["nodes"]
+    )
+    return Dump(nodes, quirks=answer["mode"] == "BackCompat")
