@@ -131,7 +131,7 @@ class Station:
 
     async def _fast(self, process: Process, case: Case) -> Shot | None:
         async with self._lab.published(self.build, case) as address, process.warm_tab(case.environment) as tab:
-            png = await tab.screen(case.html.decode("utf-8"), address)
+            png = await tab.screen(case, address)
         if png is None:
             return None
         _check_size(self.build, case.environment, png)

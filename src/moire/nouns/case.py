@@ -40,11 +40,14 @@ class Environment:
 
 
 # Anything that lets a page act, load or leave. Erring on the side of "acts" costs speed only.
-_ACTIVE = re.compile(
-    rb"<\s*(?:script|meta[^>]*http-equiv|iframe|frame|object|embed|base|link|audio|video|portal)"
-    rb"|[\s\"'/]on[a-z]+\s*=|javascript:|//|src|url\(|autofocus|autoplay|@import|<\s*animate|<\s*set\b",
-    re.IGNORECASE,
+_ACTIVE_WORDS = (
+    *b"<script http-equiv <iframe <frame <object <embed <base <link <audio <video <portal <animate <set <use".split(),
+    *b"<image <feimage javascript: // src url( image-set( autofocus autoplay @import".split(),
+    b"\\",  # CSS may write any of its words with escapes.
 )
+_ACTIVE_ATTRIBUTES = re.compile(rb"[\s\"'/](?:on[a-z]+|background)\s*=")
+# Anything that may still change once the page is shown.
+_RESTLESS_WORDS = (b"animation", b"transition", b"@starting-style", b"@font-face", b"<marquee", b"<img")
 
 
 @dataclass(frozen=True)
@@ -94,4 +97,12 @@ class Case:
             self.html.decode("utf-8")
         except UnicodeDecodeError:
             return False
-        return b"\0" not in self.html and not _ACTIVE.search(self.html)
+        text = self.html.lower()
+        words = any(word in text for word in (b"\0", *_ACTIVE_WORDS))
+        return not words and not _ACTIVE_ATTRIBUTES.search(text)
+
+    @cached_property
+    def at_rest(self) -> bool:
+        """True for an inert page that is final as soon as it is shown: nothing moves or comes later."""
+        text = self.html.lower()
+        return self.inert and not any(word in text for word in _RESTLESS_WORDS)

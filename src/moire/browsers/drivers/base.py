@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
-from ...nouns import Environment
+from ...nouns import Case, Environment
 from .ready import settle
 
 
@@ -37,7 +37,7 @@ class Tab(Protocol):
     async def set_content(self, html: str) -> None:
         """Replace the document by `html`, and return when the page is ready."""
 
-    async def screen(self, html: str, address: str) -> bytes | None:
+    async def screen(self, case: Case, address: str) -> bytes | None:
         """Show an inert page, by content or from its address, and take its picture: as fast as the
         engine can without showing anything else than a navigation in a fresh tab would.
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ...nouns import Build, Environment, LaunchError
+from ...nouns import Build, Case, Environment, LaunchError
 from ..processes import Child, discard, scratch
 from .base import TabCrashed, Untestable
 
@@ -82,7 +82,7 @@ class CommandTab:
         except OSError:
             raise Untestable("the renderer wrote no picture") from None
 
-    async def screen(self, html: str, address: str) -> bytes | None:
+    async def screen(self, case: Case, address: str) -> bytes | None:
         return None
 
     async def set_content(self, html: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...nouns import Build, Environment, LaunchError
+from ...nouns import Build, Case, Environment, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import BrowserGone, Scripted, TabCrashed, Untestable
@@ -334,8 +334,8 @@ class FirefoxTab(Scripted):
         await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
         await self._wait_ready()
 
-    async def screen(self, html: str, address: str) -> bytes | None:
-        await self.set_content(html)
+    async def screen(self, case: Case, address: str) -> bytes | None:
+        await self.set_content(case.html.decode("utf-8"))
         return await self.screenshot()
 
     async def _wait_ready(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from ...nouns import Build, Environment, LaunchError
+from ...nouns import Build, Case, Environment, LaunchError
 from .base import BrowserGone, DriverError, Scripted, TabCrashed, Untestable
 from .ready import ready
 
@@ -191,7 +191,7 @@ class WebDriverTab(Scripted):
         await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
         await self.evaluate(ready(self._environment))
 
-    async def screen(self, html: str, address: str) -> bytes | None:
+    async def screen(self, case: Case, address: str) -> bytes | None:
         """By address: a document written by script looks different in WebKit now and then."""
         await self.load(address)
         return await self.screenshot()
