@@ -20,9 +20,11 @@ from moire.hunts.change import hunt
 from moire.nouns import Build, Case
 from moire.pixels import measure
 
+from . import bare
 from .common import Row, build, pages, row
 
 WORKERS = (1, 2, 3, 4)
+TABS = 4
 
 
 def r2z2_rate(builds: list[Build], files: list[Path], workers: int) -> float:
@@ -86,6 +88,12 @@ async def our_rate(builds: list[Build], htmls: list[str]) -> tuple[float, int]:
     return len(cases) / seconds, found
 
 
+async def bare_rate(builds: list[Build], htmls: list[str]) -> float:
+    """What the machine has to give: each page once in both builds, nothing compared, nothing watched."""
+    programs = [target.path for target in builds if target.path is not None]
+    return min(await asyncio.gather(*(bare.rate([program], list(htmls), TABS) for program in programs)))
+
+
 def run() -> list[Row]:
     builds = [build("chromium@150"), build("chromium@156")]
     rows = []
@@ -98,8 +106,9 @@ def run() -> list[Row]:
             theirs = {workers: r2z2_rate(builds, files[:40], workers) for workers in WORKERS}
         best = max(theirs, key=lambda workers: theirs[workers])
         ours, found = asyncio.run(our_rate(builds, htmls))
+        ceiling = asyncio.run(bare_rate(builds, htmls))
         rows.append(
             row(f"change detection ÷ R2Z2's method, {size} B pages", ours / theirs[best], least,
-                ours=ours, theirs=theirs[best], workers=best, different=found)
+                ours=ours, theirs=theirs[best], bare_loop=ceiling, workers=best, different=found)
         )  # fmt: skip
     return rows

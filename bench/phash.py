@@ -16,7 +16,8 @@ from PIL import Image
 from moire.browsers.lab import Lab
 from moire.nouns import Shot
 from moire.pages.simple import page
-from moire.pixels import decode, phash
+from moire.pixels import decode
+from moire.pixels.perceptual import phash
 
 from .common import Row, build, row
 

@@ -31,9 +31,9 @@ def fake(mode: str, **environ: str) -> Build:
 
 
 def leaders(wanted: str) -> list[int]:
-    """Our own processes whose command line holds `wanted`."""
+    """Our own processes whose command line holds `wanted`, parents first."""
     found = []
-    for pid in descendants(os.getpid()):
+    for pid in sorted(descendants(os.getpid())):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
         except OSError:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image as Pillow
 
-from moire.pixels import average, decode, difference, distance, encode, figures, fuzzy, measure, phash, side_by_side
+from moire.pixels import average, decode, difference, encode, figures, fuzzy, measure, side_by_side
+from moire.pixels.perceptual import distance, phash
 from moire.pixels.resample import shrink
 
 

@@ -12,17 +12,18 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Generic, Literal, TypeVar
 
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
 from ..serve import Blocker, PageServer
 from . import shelf
-from .drivers.base import BrowserGone, DriverError, Tab, TabCrashed, Untestable
+from .drivers.base import BrowserGone, DriverError, Tab, TabCrashed, Unsupported, Untestable
 from .launch import Launcher
 from .network import Network
 from .onpaper import written
-from .supervise import Berth, Health, Process
+from .supervise import Berth, Crew, Health, Process
 
 Path = Literal["fast", "navigation"]
 T = TypeVar("T")
@@ -65,22 +66,20 @@ class Station:
         self._lab = lab
         self.build = build
         self.health = Health()
-        self._slots = asyncio.Semaphore(processes * tabs)
-        self._berths = [self._berth(lab.options.recycle_after) for _ in range(processes)]
+        self._crew = Crew([self._berth() for _ in range(processes)], tabs)
+        # Pages of the fast path: one more process than cores, so that none of them waits for an answer.
+        self._screens = Crew([self._berth(screening=True) for _ in range(processes + 1)], tabs=1)
+        self._screening = self._screens if build.engine == "chromium" else self._crew
         # A page on trial gets a process of its own, one page at a time: trials must not starve
         # each other into looking hung.
         self._trial = asyncio.Lock()
 
-    def _berth(self, recycle_after: int) -> Berth:
-        return Berth(self._lab.launcher, self.build, recycle_after, self.health, self._lab.closing)
+    def _berth(self, recycle_after: int = 0, *, screening: bool = False) -> Berth:
+        launch = partial(self._lab.launcher.launch, self.build, screening=screening)
+        return Berth(launch, recycle_after or self._lab.options.recycle_after, self.health, self._lab.closing)
 
     async def start(self) -> None:
-        await self._berths[0].ensure()
-
-    @asynccontextmanager
-    async def _lease(self) -> AsyncIterator[Process]:
-        async with self._slots, min(self._berths, key=lambda b: b.burden).lease() as process:
-            yield process
+        await self._crew.start()
 
     async def shoot(self, case: Case, path: Path) -> Outcome:
         async def picture(tab: Tab) -> Shot:
@@ -88,31 +87,49 @@ class Station:
             _check_size(self.build, case.environment, png)
             return Shot(png, "command" if self.build.engine == "command" else "navigation")
 
-        async def quick(process: Process) -> Visit[Shot]:
-            shot = await self._fast(process, case)
-            return Visit(shot) if shot is not None else await self._navigate(process, case, picture)
-
-        first = quick if path == "fast" and case.inert else None
-        seen = await self.visit(case, picture, first)
+        quick = partial(self._screen, case) if path == "fast" and case.inert else None
+        seen = await self.visit(case, picture, quick)
         if isinstance(seen, Failure):
             return seen
         return replace(seen.value, blocked=seen.blocked, trouble=seen.trouble)
 
     async def visit(
-        self, case: Case, job: Job[T], first: Callable[[Process], Awaitable[Visit[T]]] | None = None
+        self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None
     ) -> Visit[T] | Failure:
-        """Do a job on a page, under supervision. `first` may be a quicker way to try once."""
+        """Do a job on a page, under supervision; `quick` may know a shorter way to the same."""
 
         async def navigate(process: Process) -> Visit[T]:
-            return await self._navigate(process, case, job)
+            async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
+                await tab.load(address)
+                return Visit(await job(tab), tab.blocked)
 
         try:
-            async with self._lease() as process:
-                return await self._attempt(process, first or navigate)
+            if quick is not None and (seen := await quick()) is not None:
+                return seen
+            async with self._crew.lease() as process:
+                return await self._attempt(process, navigate)
         except Untestable as error:
             return Failure("untestable", str(error))
         except (_Hung, TabCrashed, BrowserGone):
             return await self._verify(navigate)
+
+    async def _screen(self, case: Case) -> Visit[Shot] | None:
+        async def show(process: Process) -> bytes | None:
+            async with self._lab.published(self.build, case) as address, process.warm_tab(case.environment) as tab:
+                return await tab.screen(case, address)
+
+        # Frames on demand are drawn at a scale of 1, whatever is asked for.
+        crew = self._screening if case.environment.scale == 1 else self._crew
+        try:
+            async with crew.lease() as process:
+                png = await self._attempt(process, show)
+        except Unsupported:
+            self._screening = self._crew
+            return await self._screen(case)
+        if png is None:
+            return None
+        _check_size(self.build, case.environment, png)
+        return Visit(Shot(png, "fast"))
 
     async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]]) -> T:
         try:
@@ -128,19 +145,6 @@ class Station:
         except BrowserGone:
             process.retire()
             raise
-
-    async def _fast(self, process: Process, case: Case) -> Shot | None:
-        async with self._lab.published(self.build, case) as address, process.warm_tab(case.environment) as tab:
-            png = await tab.screen(case, address)
-        if png is None:
-            return None
-        _check_size(self.build, case.environment, png)
-        return Shot(png, "fast")
-
-    async def _navigate(self, process: Process, case: Case, job: Job[T]) -> Visit[T]:
-        async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
-            await tab.load(address)
-            return Visit(await job(tab), tab.blocked)
 
     async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]]) -> Visit[T] | Failure:
         """Alone, in fresh processes: does it repeat?"""
@@ -170,11 +174,11 @@ class Station:
 
     @asynccontextmanager
     async def tab(self, environment: Environment) -> AsyncIterator[Tab]:
-        async with self._lease() as process, process.fresh_tab(environment) as tab:
+        async with self._crew.lease() as process, process.fresh_tab(environment) as tab:
             yield tab
 
     async def close(self) -> None:
-        await asyncio.gather(*(berth.close() for berth in self._berths))
+        await asyncio.gather(self._crew.close(), self._screens.close())
 
 
 class Lab:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from ..nouns import Build, Environment, LaunchError
+from ..nouns import Environment, LaunchError
 from .drivers.base import Browser, DriverError, Tab
-from .launch import Launcher
 
 LAUNCH_TRIES = 3
 # Doubled after each try: what kept a browser from starting (memory, disk) may pass.
@@ -96,10 +95,9 @@ class Berth:
     """A place for one process at a time, which starts, replaces and ends it."""
 
     def __init__(
-        self, launcher: Launcher, build: Build, recycle_after: int, health: Health, closing: asyncio.Event
+        self, launch: Callable[[], Awaitable[Browser]], recycle_after: int, health: Health, closing: asyncio.Event
     ) -> None:
-        self._launcher = launcher
-        self._build = build
+        self._launch = launch
         self._recycle_after = recycle_after
         self._health = health
         self._closing = closing
@@ -154,7 +152,7 @@ class Berth:
             if self._closing.is_set():
                 break
             try:
-                browser = await self._launcher.launch(self._build)
+                browser = await self._launch()
                 self._health.starts += 1
                 return browser
             except LaunchError as error:
@@ -175,3 +173,22 @@ class Berth:
 
     async def close(self) -> None:
         await asyncio.gather(*(self._end(process) for process in list(self._all)))
+
+
+class Crew:
+    """Berths of one kind that share the work."""
+
+    def __init__(self, berths: Sequence[Berth], tabs: int) -> None:
+        self._berths = berths
+        self._slots = asyncio.Semaphore(len(berths) * tabs)
+
+    async def start(self) -> None:
+        await self._berths[0].ensure()
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Process]:
+        async with self._slots, min(self._berths, key=lambda b: b.burden).lease() as process:
+            yield process
+
+    async def close(self) -> None:
+        await asyncio.gather(*(berth.close() for berth in self._berths))

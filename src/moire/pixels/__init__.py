@@ -2,7 +2,6 @@
 
 from .decode import Image, common, decode, encode
 from .measures import Fuzzy, Measure, figures, fuzzy, measure
-from .perceptual import distance, phash
 from .pictures import average, difference, side_by_side
 
 __all__ = [
@@ -13,11 +12,9 @@ __all__ = [
     "common",
     "decode",
     "difference",
-    "distance",
     "encode",
     "figures",
     "fuzzy",
     "measure",
-    "phash",
     "side_by_side",
 ]

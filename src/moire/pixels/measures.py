@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 
 from .decode import Image, common
-from .perceptual import HASH_SIZE, distance, phash
 
+HASH_SIZE = 64
 R2Z2_THRESHOLD = 140
 BARTENDER_THRESHOLD = 0.0001
 HISTOGRAM_BINS = 32
@@ -77,6 +77,9 @@ def template(method: int, turned: bool, a: Image, b: Image) -> float:
 
 
 def perceptual(size: int, a: Image, b: Image) -> float:
+    # The hash brings SciPy and a compiler along, which most calls of the command can do without.
+    from .perceptual import distance, phash
+
     return float(distance(phash(a, size), phash(b, size)))
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from .decode import Image
+from .measures import HASH_SIZE
 from .resample import Bytes, fresh_rows, grey, shrink, transposed
 
-HASH_SIZE = 64
 HIGH_FREQUENCY_FACTOR = 4
 # SciPy transforms this many lines at once at the most, and those left over in other steps with other
 # rounding: what is left out must leave whole groups.

@@ -30,6 +30,10 @@ class Untestable(DriverError):
     """The page cannot be shown this way (it left, it is a download, the engine cannot do it)."""
 
 
+class Unsupported(DriverError):
+    """The build has no such way of being driven; another will do."""
+
+
 class Tab(Protocol):
     async def load(self, address: str) -> None:
         """Navigate, and return when the page is ready: load, fonts, stilled, two frames."""

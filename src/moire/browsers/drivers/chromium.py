@@ -14,12 +14,14 @@ from typing import Any
 from ...nouns import Build, Case, Environment, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, Scripted, TabCrashed, Untestable
+from .base import BrowserGone, Scripted, TabCrashed, Unsupported, Untestable
 from .cdp import CommandFailed, Connection, Params
-from .ready import AT_REST, ready
+from .ready import at_rest, ready
 
 # A start that takes longer is a failed one; a cold start of a 180 MB binary takes about 2 s.
 LAUNCH_SECONDS = 30.0
+# A first frame takes a tenth of this on a busy machine; a build that has none to give says nothing.
+ON_DEMAND_SECONDS = 5.0
 # The most that Linux grants to anyone by default.
 PIPE_BYTES = 1 << 20
 
@@ -68,12 +70,18 @@ FLAGS = (
     "--disable-features=Translate,MediaRouter,OptimizationHints,PaintHolding,LazyFrameLoading",
 )
 
+# Frames are drawn when asked for and never else: for a page that is looked at once, all other frames
+# are wasted. Only one tab of a process can be asked at a time, so several processes share the work,
+# and leaving out the separate GPU process (which draws in software here anyway) makes them cheaper.
+ON_DEMAND_FLAGS = ("--enable-begin-frame-control", "--run-all-compositor-stages-before-draw", "--in-process-gpu")
+
 _SHOT: Params = {
     "format": "png",
     "fromSurface": True,
     "captureBeyondViewport": False,
     "optimizeForSpeed": True,
 }
+_SHOT_ON_DEMAND: Params = {"format": "png", "optimizeForSpeed": True}
 
 
 # Of these Chromium heeds only the last it is given: ours and a build's own must become one.
@@ -99,9 +107,12 @@ def sandboxed() -> bool:
 
 
 class ChromiumBrowser:
-    def __init__(self, build: Build, child: Child, connection: Connection, folder: Path) -> None:
+    def __init__(
+        self, build: Build, child: Child, connection: Connection, folder: Path, on_demand: bool = False
+    ) -> None:
         self.build = build
         self.version = build.version
+        self._on_demand = on_demand
         self._child = child
         self._connection = connection
         self._folder = folder
@@ -109,12 +120,14 @@ class ChromiumBrowser:
         connection.listen("", self._heard)
 
     @classmethod
-    async def launch(cls, build: Build, network: Network) -> ChromiumBrowser:
+    async def launch(cls, build: Build, network: Network, *, on_demand: bool = False) -> ChromiumBrowser:
+        """With `on_demand`, tabs can `screen` and nothing else, one tab at a time, and fast; a build that
+        cannot draw frames on demand raises Unsupported."""
         assert build.path is not None
         folder = scratch("chromium")
         argv = [
             str(build.path),
-            *merged([*FLAGS, *build.flags]),
+            *merged([*FLAGS, *(ON_DEMAND_FLAGS if on_demand else ()), *build.flags]),
             *([] if sandboxed() else ["--no-sandbox"]),
             f"--user-data-dir={folder / 'profile'}",
             f"--proxy-server=http://{network.proxy}",
@@ -142,12 +155,17 @@ class ChromiumBrowser:
             os.close(their_out)
         connection = Connection()
         await connection.attach(our_in, our_out)
-        browser = cls(build, child, connection, folder)
+        browser = cls(build, child, connection, folder, on_demand)
         try:
             async with asyncio.timeout(LAUNCH_SECONDS):
                 about = await connection.call("Browser.getVersion")
                 browser.version = str(about.get("product", "")).rpartition("/")[2] or build.version
                 await connection.call("Target.setDiscoverTargets", {"discover": True})
+            if on_demand:
+                await browser._try_on_demand()
+        except Unsupported:
+            await browser.close()
+            raise
         except (BrowserGone, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
             await browser.close()
@@ -159,6 +177,18 @@ class ChromiumBrowser:
             await browser.close()
             raise
         return browser
+
+    async def _try_on_demand(self) -> None:
+        """Only the headless shell has it, and nothing but trying tells whether a build is one."""
+        try:
+            async with asyncio.timeout(ON_DEMAND_SECONDS):
+                tab = await self.open(Environment())
+                picture = await tab.screen(Case(b"<!DOCTYPE html><p>a"), "")
+                await tab.close()
+        except (BrowserGone, CommandFailed, TabCrashed, TimeoutError):
+            picture = None
+        if picture is None:
+            raise Unsupported("the build cannot draw frames on demand")
 
     def _heard(self, method: str, params: Params) -> None:
         if method == "Target.targetCrashed":
@@ -182,11 +212,12 @@ class ChromiumBrowser:
                         "browserContextId": context,
                         "width": environment.width,
                         "height": environment.height,
+                        "enableBeginFrameControl": self._on_demand,
                     },
                 )
             )["targetId"]
             attached = await call("Target.attachToTarget", {"targetId": target, "flatten": True})
-            tab = ChromiumTab(self._connection, context, attached["sessionId"], environment)
+            tab = ChromiumTab(self._connection, context, attached["sessionId"], environment, self._on_demand)
             self._tabs[target] = tab
             tab.on_close = lambda: self._tabs.pop(target, None)
             await tab.prepare()
@@ -205,11 +236,14 @@ class ChromiumBrowser:
 
 
 class ChromiumTab(Scripted):
-    def __init__(self, connection: Connection, context: str, session: str, environment: Environment) -> None:
+    def __init__(
+        self, connection: Connection, context: str, session: str, environment: Environment, on_demand: bool
+    ) -> None:
         self._connection = connection
         self._context = context
         self._session = session
         self._environment = environment
+        self._on_demand = on_demand
         self._frame = ""
         self._loader = ""
         self._left: str | None = None
@@ -271,8 +305,10 @@ class ChromiumTab(Scripted):
         return self._connection.send(method, params, self._session)
 
     async def _call(self, method: str, params: Params | None = None) -> Any:
-        """One command's result, or the exception that says what became of the tab."""
-        answer = self._send(method, params)
+        return await self._first(self._send(method, params))
+
+    async def _first(self, answer: asyncio.Future[Any]) -> Any:
+        """A command's result, or the exception that says what became of the tab."""
         await asyncio.wait((answer, self._crashed), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             raise TabCrashed("the page's renderer crashed")
@@ -306,13 +342,21 @@ class ChromiumTab(Scripted):
         """All commands in one go: nothing waits for the pipe but the last answer."""
         html = case.html.decode("utf-8")
         answers = [self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html})]
-        if not case.at_rest:
-            answers.append(self._send("Runtime.evaluate", {"expression": AT_REST, "returnByValue": True}))
-        shot = await self._call("Page.captureScreenshot", _SHOT)
+        if not case.at_rest or self._environment.direction != "ltr":
+            check = at_rest(self._environment)
+            answers.append(self._send("Runtime.evaluate", {"expression": check, "returnByValue": True}))
+        if self._on_demand:
+            # A frame asked for too early shows the page before.
+            for answer in answers:
+                await self._first(answer)
+            shot = await self._call("HeadlessExperimental.beginFrame", {"screenshot": _SHOT_ON_DEMAND})
+            data = shot.get("screenshotData")
+        else:
+            data = (await self._call("Page.captureScreenshot", _SHOT))["data"]
         _, *asked = await asyncio.gather(*answers)
-        if any(answer.get("result", {}).get("value") is not True for answer in asked):
+        if data is None or any(answer.get("result", {}).get("value") is not True for answer in asked):
             return None
-        return base64.b64decode(shot["data"])
+        return base64.b64decode(data)
 
     async def _wait_ready(self) -> None:
         try:

@@ -41,30 +41,35 @@ def settle() -> str:
     return f"(async () => {{ {_REST} }})()"
 
 
+def _direction(environment: Environment) -> str:
+    if environment.direction == "ltr":
+        return ""
+    # The page's own word goes before the environment's.
+    return (
+        "const r = document.documentElement;"
+        f"if (r && !r.hasAttribute('dir')) r.setAttribute('dir', {json.dumps(environment.direction)});"
+    )
+
+
 def ready(environment: Environment) -> str:
     """An expression whose promise ends when the page that is there now is ready."""
-    direction = ""
-    if environment.direction != "ltr":
-        # The page's own word goes before the environment's.
-        direction = (
-            "const r = document.documentElement;"
-            f"if (r && !r.hasAttribute('dir')) r.setAttribute('dir', {json.dumps(environment.direction)});"
-        )
     return (
         "(async () => {"
         "if (document.readyState !== 'complete')"
         " await new Promise(done => addEventListener('load', done, {once: true}));"
-        f"{direction}"
+        f"{_direction(environment)}"
         "if (document.fonts) await document.fonts.ready;"
         f"{_REST} }})()"
     )
 
 
-# True when a page shown by content needs no wait at all; the picture taken right after is final.
-AT_REST = (
-    "document.readyState === 'complete'"
-    " && (!document.fonts || document.fonts.status === 'loaded')"
-    " && (!document.activeElement || document.activeElement === document.body)"
-    " && Array.prototype.every.call(document.images, i => i.complete)"
-    " && (!document.getAnimations || document.getAnimations().length === 0)"
-)
+def at_rest(environment: Environment) -> str:
+    """True when a page shown by content needs no wait at all; the picture taken right after is final."""
+    return (
+        f"(() => {{ {_direction(environment)}"
+        "return document.readyState === 'complete'"
+        " && (!document.fonts || document.fonts.status === 'loaded')"
+        " && (!document.activeElement || document.activeElement === document.body)"
+        " && Array.prototype.every.call(document.images, i => i.complete)"
+        " && (!document.getAnimations || document.getAnimations().length === 0) })()"
+    )
