@@ -204,7 +204,9 @@ def _pictures(outcomes: dict[Build, list[Outcome]], folder: Path) -> dict[str, s
 
 
 def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
-    table = Table("a", "b", "verdict", "pHash", "pixels", "max", "sqdiff", "flake rate")
+    table = Table(padding=(0, 0, 0, 1))
+    for title in ("a", "b", "verdict", "pHash", "pixels", "max", "sqdiff", "flaky"):
+        table.add_column(title, no_wrap=title in ("a", "b"))
     for pair in pairs:
         row = verdict_row(pair)
         style = {"same": "green", "different": "red"}.get(pair.verdict.kind, "yellow")
