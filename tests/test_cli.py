@@ -102,6 +102,27 @@ def test_check_says_what_cannot_be_tested(page: Path, tmp_path: Path) -> None:
         assert done.returncode == 129 and done.stderr.startswith("moire: "), words
 
 
+def test_check_never_says_different_by_mistake(page: Path, tmp_path: Path) -> None:
+    """Python's own exit code for a failure is 1, which a bisector takes for "bad"."""
+    broken = tmp_path / "broken"
+    broken.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[2], 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n')\n")
+    broken.chmod(0o755)
+    assert moire("check", page, "-b", f"cmd:{broken}", "-b", "chromium@156").returncode == 125
+    read, write = os.pipe()
+    os.close(read)
+    words = [*MOIRE, "check", str(page), "-b", "chromium@156", "-b", "chromium@156"]
+    assert subprocess.run(words, stdout=write, stderr=subprocess.DEVNULL).returncode == 129
+    os.close(write)
+    mistaken = "import sys, moire.cli.shoot as s; s._compare = lambda *a: 1 / 0; from moire.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", mistaken, *words[3:]], capture_output=True, text=True)
+    assert done.returncode == 129 and "mistake of Moire's own" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(page: Path) -> None:
+    done = moire("compare", page, "-b", "chromium@156?flags=[/b]", "-b", "chromium@156", COLUMNS="200")
+    assert done.returncode == 0 and "[/b]" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -111,7 +132,12 @@ def test_check_says_what_cannot_be_tested(page: Path, tmp_path: Path) -> None:
         ("shot", "{folder}", "-b", "chromium@156"),
         ("shot", "{page}", "-b", "chromium@156", "--size", "axb"),
         ("shot", "{page}", "-b", "chromium@156", "--size", "99999x1"),
+        ("shot", "{page}", "-b", "chromium@156", "--size", "²x600"),
         ("shot", "{page}", "-b", "chromium@156", "--deadline", "0"),
+        ("shot", "{page}", "-b", "chromium@156", "--deadline", "nan"),
+        ("shot", "{page}", "-b", "chromium@156?flags='"),
+        ("shot", "{page}", "-b", "~nosuchuser/chrome"),
+        ("shot", "{page}", "-b", "cmd:true?flags=--x"),
         ("shot", "{page}", "-b", "chromium@156", "--scale", "0"),
         ("compare", "{page}", "-b", "chromium@156"),
         ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "--measure", "phash:x"),

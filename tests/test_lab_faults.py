@@ -81,7 +81,9 @@ async def test_a_renderer_killed_costs_no_page(chromium: Build) -> None:
     async with Lab([chromium], LabOptions(deadline=6, processes=1)) as lab:
         tasks, some = await under_way(lab, chromium, 12, after=2)
         await some.wait()
-        for pid in leaders("--type=renderer"):
+        renderers = leaders("--type=renderer")
+        assert renderers
+        for pid in renderers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         assert all(isinstance(o, Shot) for o in await asyncio.gather(*tasks))

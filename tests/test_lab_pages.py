@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from conftest import build
-from moire.browsers.lab import Lab, LabOptions
+from moire import inspect
+from moire.browsers.lab import Lab, LabOptions, Visit
 from moire.nouns import Build, Case, Environment, Failure, Outcome, Shot
 from moire.pages.simple import page
 from moire.pixels import decode
@@ -137,11 +139,51 @@ async def test_the_network_ends_at_the_page_server(engine: Build) -> None:
         assert isinstance(outcome, Shot)
         asked = " ".join(lab.blocker.asked)
         assert "example.com" in asked and "10.0.0.1" in asked
+        assert "localhost:48123" in asked and "127.0.0.1:48123" in asked
         if engine.engine != "webkit":
-            assert "localhost:48123" in asked and "127.0.0.1:48123" in asked
             assert any("example.com/f" in address for address in outcome.blocked)
         if engine.engine == "chromium":
             assert any(address.startswith("ws://example.com/w") for address in outcome.blocked)
+
+
+REMEMBERS = """<!DOCTYPE html><script>
+  const seen = document.cookie + localStorage.length;
+  document.cookie = 'a=1'; localStorage.a = 1;
+  document.documentElement.style.background = seen === '0' ? '#00f' : '#f00';
+</script>"""
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_a_page_finds_nothing_that_another_stored(engine: Build) -> None:
+    async with Lab([engine], QUICK) as lab:
+        for n in range(3):
+            assert colour(await lab.shoot(engine, Case(f"{REMEMBERS}{n}".encode()))) == (0, 0, 255)
+
+
+# Fields and forms whose names hide what a script would ask the document.
+CLOBBERED = """<form name=readyState></form><form name=getAnimations></form><form name=fonts></form>
+<form name=activeElement></form><form id=f><input name=lastChild><input name=nodeType><input name=attributes></form>
+<fieldset name=previousSibling form=f></fieldset>"""
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_names_in_a_page_hide_nothing(engine: Build) -> None:
+    async with Lab([engine], QUICK) as lab:
+        assert colour(await lab.shoot(engine, html(CLOBBERED))) == (0, 0, 255)
+        seen = await lab.visit(engine, html(CLOBBERED), inspect.take)
+    assert isinstance(seen, Visit)
+    assert [node.name for node in seen.value.nodes].count("input") == 3
+
+
+async def test_a_dark_page_leaves_the_light_ones_light(firefox: Build) -> None:
+    sheet = "<style>@media (prefers-color-scheme: dark) { body { background: #f00 !important } }</style>"
+    dark = replace(html(sheet), environment=Environment(color_scheme="dark"))
+    async with Lab([firefox], LabOptions(processes=1, deadline=10)) as lab:
+        light = await asyncio.gather(*(lab.shoot(firefox, html(f"{sheet}{n}"), "fast") for n in range(2)))
+        both = await asyncio.gather(lab.shoot(firefox, dark), *(lab.shoot(firefox, html(sheet)) for _ in range(3)))
+        again = await lab.shoot(firefox, html(sheet), "fast")
+    assert colour(both[0]) == (255, 0, 0)
+    assert {colour(shot) for shot in (*light, *both[1:], again)} == {(0, 0, 255)}
 
 
 async def test_a_page_reads_no_file_beyond_its_folder(chromium: Build, tmp_path) -> None:

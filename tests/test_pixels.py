@@ -70,16 +70,37 @@ def test_presets_are_the_peers() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["exact", "pixels", "phash", "sqdiff", "sqdiff-raw", "ccorr", "ccoeff", "chi2", "fuzzy:0;0", "phash:8:0"]
+    "name",
+    [
+        "exact",
+        "pixels",
+        "phash",
+        "sqdiff",
+        "sqdiff-raw",
+        "ccorr",
+        "ccorr-raw",
+        "ccoeff",
+        "ccoeff-raw",
+        "chi2",
+        "fuzzy:0;0",
+        "phash:8:0",
+    ],
 )
 def test_every_measure_knows_same_from_different(name: str) -> None:
     white, page = np.full((600, 800, 3), 255, np.uint8), page_like(3)
     assert not measure(name).different(page, page.copy())
     assert not measure(name).different(white, white.copy())
     assert measure(name).different(page, page_like(5))
+    if not name.startswith("phash"):  # a hash of shapes sees none in either
+        red = np.full_like(white, (0, 0, 255))
+        assert measure(name).different(white, red) and measure(name).different(red, white)
+        assert measure(name).different(page, 255 - page)
 
 
-@pytest.mark.parametrize("name", ["nope", "phash:x", "phash:1000:1", "fuzzy:1", "exact:1:2", ""])
+@pytest.mark.parametrize(
+    "name",
+    ["nope", "phash:x", "phash:1000:1", "phash:inf:1", "phash:64:140:7", "exact:nan", "fuzzy:1", "exact:1:2", ""],
+)
 def test_an_unknown_measure_is_a_sentence(name: str) -> None:
     with pytest.raises(ValueError, match=r"[a-z ]+\."):
         measure(name)

@@ -10,9 +10,12 @@ import base64
 import hashlib
 import http.client
 import os
+import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +51,27 @@ def sri(integrity: str) -> str:
     return f"{algorithm}:{base64.b64decode(value).hex()}"
 
 
+_fetched: ContextVar[list[Path] | None] = ContextVar("fetched", default=None)
+
+
+@contextmanager
+def downloads_of_one_install() -> Iterator[None]:
+    """What is fetched inside is dropped at a good end; a break leaves it for the next try."""
+    mine: list[Path] = []
+    token = _fetched.set(mine)
+    try:
+        yield
+    finally:
+        _fetched.reset(token)
+    for file in mine:
+        with home.lock(f"download-{file.name}"):
+            file.unlink(missing_ok=True)
+
+
 def fetch(remote: Remote, progress: Progress = silent) -> Path:
     """The file, from the cache or from its place, and never a wrong one."""
+    if (mine := _fetched.get()) is not None:
+        mine.append(home.folder("downloads") / remote.name)
     target = home.folder("downloads") / remote.name
     with home.lock(f"download-{remote.name}"):
         if target.exists() and _right(target, remote.digest):
@@ -70,6 +92,7 @@ def fetch(remote: Remote, progress: Progress = silent) -> Path:
 def _receive(remote: Remote, part: Path, progress: Progress) -> str:
     """Fill `part`; the digest that the server names, if any."""
     breaks = 0
+    furthest = 0
     named = ""
     while True:
         have = part.stat().st_size if part.exists() else 0
@@ -86,7 +109,8 @@ def _receive(remote: Remote, part: Path, progress: Progress) -> str:
                     while chunk := answer.read(CHUNK_BYTES):
                         file.write(chunk)
                         have += len(chunk)
-                        breaks = 0
+                        if have > furthest:
+                            furthest, breaks = have, 0
                         progress(remote.name, have, total)
                 if total is None or have >= total:
                     return named
@@ -99,7 +123,7 @@ def _receive(remote: Remote, part: Path, progress: Progress) -> str:
                 raise MoireError(f"{remote.url} cannot be fetched: {error.code} {error.reason}.") from None
             else:
                 breaks += 1
-        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError) as error:
             breaks += 1
             if breaks >= BREAKS:
                 raise MoireError(
@@ -115,6 +139,8 @@ def _receive(remote: Remote, part: Path, progress: Progress) -> str:
 
 
 def _open(url: str, start: int) -> http.client.HTTPResponse:
+    if not url.startswith(("http://", "https://", "file://")):
+        raise MoireError(f"{url!r} is no address.", "Write it with http:// or https:// in front.")
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     answer: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=STALL_SECONDS)
     return answer

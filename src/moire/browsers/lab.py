@@ -195,6 +195,14 @@ class Lab:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Lab:
+        try:
+            await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def _open(self) -> None:
         marks = ExitStack()
         self._stack.push(marks.__exit__)
         for build in self.builds:
@@ -212,7 +220,6 @@ class Lab:
             station = Station(self, build, processes, tabs)
             self._stations[build] = station
             self._stack.push_async_callback(station.close)
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -254,12 +261,14 @@ class Lab:
                 yield str(file)
             return
         try:
-            yield self.pages.add(case, remote=build.engine == "webdriver")
+            shared = build.engine in ("webkit", "webdriver")
+            yield self.pages.add(case, remote=build.engine == "webdriver", forget=shared)
         finally:
             self.pages.remove(case)
 
     def health(self, build: Build) -> Health:
-        return self._stations[build].health
+        station = self._stations.get(build)
+        return station.health if station is not None else Health()
 
 
 def _check_size(build: Build, environment: Environment, png: bytes) -> None:

@@ -40,7 +40,7 @@ def _base(head: str, installed: Sequence[Build] | None) -> Build:
     if head.startswith(("http://", "https://")):
         return Build(head, "webdriver", "", "remote", address=head)
     if "/" in head or head.startswith((".", "~")):
-        return shelf.identify(Path(head).expanduser())
+        return shelf.identify(Path(os.path.expanduser(head)))
     engine, at, version = head.partition("@")
     if engine not in ("chromium", "firefox", "webkit") or (at and not version):
         raise UnknownBuild(
@@ -64,10 +64,7 @@ def _remedy(engine: str, head: str) -> str:
 
 
 def _command(head: str) -> Build:
-    try:
-        words = shlex.split(head.removeprefix("cmd:"))
-    except ValueError as error:
-        raise UsageError(f"{head!r} is no command line: {error}.", "Check its quotes.") from None
+    words = _words(head.removeprefix("cmd:"))
     if not words:
         raise UsageError("cmd: names no program.", "Write for example 'cmd:wkhtmltoimage {page} {png}'.")
     return Build(head, "command", "", "command", command=tuple(words))
@@ -82,18 +79,27 @@ def _with_arguments(build: Build, query: str) -> Build:
         key, _, value = part.partition("=")
         value = unquote(value)
         if key == "flags":
-            flags += shlex.split(value)
+            flags += _words(value)
         elif key == "env":
             environ.update([_pair(value, "env=NAME=VALUE")])
         elif key == "prefs":
             prefs.update([_pair(value, "prefs=NAME=VALUE")])
         else:
             capabilities.update(_json(value))
+    if flags and build.engine in ("webdriver", "command"):
+        raise UsageError("Only local browsers take flags.", "Use capabilities= for WebDriver, words for cmd:.")
     if prefs and build.engine != "firefox":
         raise UsageError("Only Firefox takes prefs.", "Use flags= for other engines.")
     if capabilities and build.engine != "webdriver":
         raise UsageError("Only WebDriver addresses take capabilities.", "Use flags= for local builds.")
     return replace(build, flags=tuple(flags), environ=environ, prefs=prefs, capabilities=capabilities)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no command line: {error}.", "Check its quotes.") from None
 
 
 def _pair(text: str, form: str) -> tuple[str, str]:

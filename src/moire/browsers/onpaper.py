@@ -10,6 +10,10 @@ from ..nouns import Case
 from .processes import discard, scratch
 
 
+def _inside(path: str) -> bool:
+    return bool(path) and not Path(path).is_absolute() and ".." not in Path(path).parts
+
+
 @contextmanager
 def written(case: Case) -> Iterator[Path]:
     """The page as a file among its resources, in a folder of its own.
@@ -19,16 +23,17 @@ def written(case: Case) -> Iterator[Path]:
     """
     folder = scratch("case")
     try:
+        own = {path: body for path, body in case.resources.items() if _inside(path)}
+        page = folder / Path(case.name).name
+        # What the case itself holds goes before what is on disk, whole folders included.
+        taken = {Path(path).parts[0] for path in own} | {page.name}
         if case.root is not None:
             for entry in case.root.iterdir():
-                if entry.name != case.name:
+                if entry.name not in taken:
                     (folder / entry.name).symlink_to(entry)
-        for path, body in case.resources.items():
-            target = (folder / path).resolve()
-            if target.is_relative_to(folder.resolve()):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(body)
-        page = folder / case.name
+        for path, body in own.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(body)
         page.write_bytes(case.html)
         yield page
     finally:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..nouns import Build, Engine, MoireError, UnknownBuild
 from . import home
-from .download import Progress, silent
+from .download import Progress, downloads_of_one_install, silent
 from .sources.archives import ChromeForTesting, Mozilla, Snapshots
 from .sources.base import Offer, Source
 from .sources.debian import Debian
@@ -34,8 +34,10 @@ _SYSTEM: tuple[tuple[Engine, tuple[str, ...]], ...] = (
 
 
 def position(version: str) -> tuple[int, ...]:
-    """A version's place in its engine's history."""
-    return tuple(int(n) for n in re.findall(r"\d+", version))
+    """A version's place in its engine's history. A commit's (`r1234567`) cannot be told from that alone:
+    it comes before every release, so that no snapshot is taken for the newest build."""
+    numbers = tuple(int(n) for n in re.findall(r"\d+", version))
+    return (0, *numbers) if version.startswith("r") else numbers
 
 
 def sources(name: str = "", base_url: str = "") -> list[Source]:
@@ -90,7 +92,7 @@ def _version(path: Path, engine: Engine) -> str:
     known: dict[str, str] = {}
     with contextlib.suppress(OSError, ValueError):
         known = json.loads(memory.read_text())
-    if key not in known:
+    if not known.get(key):
         known[key] = _ask_webkit() if engine == "webkit" else _ask_version(path)
         fresh = memory.with_name(f"versions.{os.getpid()}.tmp")
         with contextlib.suppress(OSError):
@@ -171,10 +173,13 @@ def choose(engine: str, version: str, source: str = "", base_url: str = "") -> O
 def _unpack(offer: Offer, place: Path, source: Source, progress: Progress) -> None:
     """Beside its place first, and moved there whole."""
     fresh = place.with_name(f".{place.name}.{os.getpid()}")
-    shutil.rmtree(fresh, ignore_errors=True)
+    # The lock is ours: what others began and did not end is left over.
+    for left in place.parent.glob(f".{place.name}.*"):
+        shutil.rmtree(left, ignore_errors=True)
     try:
         fresh.mkdir(parents=True)
-        program = source.install(offer, fresh, progress)
+        with downloads_of_one_install():
+            program = source.install(offer, fresh, progress)
         version = offer.version
         record: dict[str, Any] = {
             "engine": offer.engine, "version": version, "source": offer.source, "detail": offer.detail,
@@ -187,9 +192,6 @@ def _unpack(offer: Offer, place: Path, source: Source, progress: Progress) -> No
         raise MoireError(f"{offer.name} cannot be unpacked: {error.strerror}.", "Free some disk space.") from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    for file in home.folder("downloads").iterdir():
-        if not file.name.endswith(".part"):
-            file.unlink(missing_ok=True)
 
 
 def _is(build: Build, version: str) -> bool:
@@ -202,7 +204,11 @@ def remove(build: Build) -> None:
     with home.lock(f"use-{build.folder.name}", wait=False) as free:
         if not free:
             raise MoireError(f"{build.name} is in use.", "Stop the run that uses it first.")
-        shutil.rmtree(build.folder)
+        # Out of sight first: a build is there as a whole or not at all.
+        gone = build.folder.with_name(f".{build.folder.name}.removed")
+        shutil.rmtree(gone, ignore_errors=True)
+        build.folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def use(build: Build, stack: ExitStack) -> None:
@@ -220,7 +226,7 @@ def evict(limit_gib: float | None = None) -> list[Build]:
     except ValueError:
         raise MoireError("MOIRE_BUILDS_GIB is no number.", "Give the limit in GiB, for example 25.") from None
     shelf = sorted(
-        ((b, _bytes(b.folder), (b.folder / RECORD).stat().st_mtime) for b in _own() if b.folder is not None),
+        ((b, _bytes(b.folder), _last_use(b.folder)) for b in _own() if b.folder is not None),
         key=lambda row: row[2],
     )
     total = sum(size for _, size, _ in shelf)
@@ -236,5 +242,17 @@ def evict(limit_gib: float | None = None) -> list[Build]:
     return gone
 
 
+def _last_use(folder: Path) -> float:
+    with contextlib.suppress(OSError):
+        return (folder / RECORD).stat().st_mtime
+    return 0.0
+
+
 def _bytes(folder: Path) -> int:
-    return sum(f.lstat().st_size for f in folder.rglob("*") if not f.is_dir())
+    total = 0
+    # Another process may be removing it.
+    with contextlib.suppress(OSError):
+        for file in folder.rglob("*"):
+            with contextlib.suppress(OSError):
+                total += 0 if file.is_dir() else file.lstat().st_size
+    return total

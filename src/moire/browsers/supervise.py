@@ -58,6 +58,8 @@ class Process:
     @asynccontextmanager
     async def fresh_tab(self, environment: Environment) -> AsyncIterator[Tab]:
         """A tab that has shown nothing and will show nothing else."""
+        if self._browser.single:
+            self._spare.clear()
         tab = await self._browser.open(environment)
         try:
             yield tab
@@ -67,6 +69,7 @@ class Process:
     @asynccontextmanager
     async def warm_tab(self, environment: Environment) -> AsyncIterator[Tab]:
         """A tab that other inert pages have used. Any trouble in it ends it."""
+        await self._forget_others(environment)
         spare = self._spare.setdefault(environment, [])
         tab, shown = spare.pop() if spare else (await self._browser.open(environment), 0)
         well = False
@@ -77,6 +80,12 @@ class Process:
             if well and shown + 1 < PAGES_A_TAB:
                 spare.append((tab, shown + 1))
             else:
+                await self._close_tab(tab)
+
+    async def _forget_others(self, environment: Environment) -> None:
+        """Spare tabs are kept for one environment at a time."""
+        for other in [e for e in self._spare if e != environment]:
+            for tab, _ in self._spare.pop(other):
                 await self._close_tab(tab)
 
     async def _close_tab(self, tab: Tab) -> None:
@@ -154,7 +163,10 @@ class Berth:
             try:
                 browser = await self._launch()
                 self._health.starts += 1
-                return browser
+                if not self._closing.is_set():
+                    return browser
+                await browser.close()
+                break
             except LaunchError as error:
                 self._health.failed_starts += 1
                 if attempt == LAUNCH_TRIES:
@@ -168,8 +180,8 @@ class Berth:
 
     async def _end(self, process: Process) -> None:
         if process in self._all:
-            self._all.discard(process)
             await process.close()
+            self._all.discard(process)
 
     async def close(self) -> None:
         await asyncio.gather(*(self._end(process) for process in list(self._all)))

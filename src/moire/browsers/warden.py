@@ -18,6 +18,7 @@ import time
 # Killing is asynchronous and a dying browser may still write into its profile; this many rounds of
 # 20 ms stay well inside the five seconds promised for a clean end.
 ROUNDS = 150
+GENTLE_ROUNDS = 10
 
 
 def marked(marker: bytes) -> list[int]:
@@ -36,17 +37,19 @@ def marked(marker: bytes) -> list[int]:
 
 
 def clean(groups: set[int], folder: str, marker: bytes) -> None:
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         alive = False
+        # Asked first, so that an X server takes its lock and socket with it; told a moment later.
+        blow = signal.SIGTERM if turn < GENTLE_ROUNDS else signal.SIGKILL
         for group in groups:
             try:
-                os.killpg(group, signal.SIGKILL)
+                os.killpg(group, blow)
                 alive = True
             except OSError:
                 continue
         for pid in marked(marker):
             try:
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, blow)
                 alive = True
             except OSError:
                 continue

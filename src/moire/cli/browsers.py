@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ..browsers import doctor as examine
@@ -48,7 +49,7 @@ def _table(rows: Iterable[dict[str, str]]) -> None:
         return
     table = Table(*rows[0])
     for row in rows:
-        table.add_row(*row.values())
+        table.add_row(*map(escape, row.values()))
     Console().print(table)
 
 
@@ -163,7 +164,7 @@ def doctor(as_json: bool) -> int:
         console = Console()
         for finding in findings:
             mark = "[green]✓[/]" if finding.well else "[red]✗[/]"
-            console.print(f"{mark} {finding.what}: {finding.says}", highlight=False, soft_wrap=True)
+            console.print(f"{mark} {escape(f'{finding.what}: {finding.says}')}", highlight=False, soft_wrap=True)
             if finding.remedy:
-                console.print(f"    {finding.remedy}", highlight=False, soft_wrap=True)
+                console.print(f"    {finding.remedy}", highlight=False, soft_wrap=True, markup=False)
     return Exit.DONE if all(f.well for f in findings) else Exit.ERROR

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 
 import click
@@ -66,26 +67,30 @@ def change(
 
 async def _hunt(
     builds: list[Build], measure: Measure, cases: Iterator[Case], pages: int, folder: Folder, lab_options: LabOptions
-) -> tuple[int, Path]:
+) -> tuple[int, Path | None]:
     base, new = builds
     verdicts: Counter[str] = Counter()
     begun = time.monotonic()
-    async with Lab(builds, lab_options) as lab:
-        for build in builds:
-            await lab.start(build)
-        with page_progress(Console(stderr=True)) as bar:
-            task = bar.add_task(f"{base.name} | {new.name}", total=pages, found="")
-            async for judged in change_hunt.hunt(lab, base, new, measure, cases):
-                verdicts[judged.verdict.kind] += 1
-                if judged.verdict.kind in _FINDINGS:
-                    folder.add(judged)
-                words = ", ".join(f"{n} {kind}" for kind, n in sorted(verdicts.items()) if kind != "same")
-                bar.update(task, advance=1, found=words)
-        health = {build.name: lab.health(build) for build in builds}
-    seconds = time.monotonic() - begun
-    summary = {
-        "pages": sum(verdicts.values()), **dict(sorted(verdicts.items())),
-        "seconds": round(seconds, 1), "pages a second": round(sum(verdicts.values()) / seconds, 1),
-        **{name: str(h) for name, h in health.items()},
-    }  # fmt: skip
-    return sum(verdicts[kind] for kind in _FINDINGS), folder.finish(summary)
+    lab = Lab(builds, lab_options)
+    try:
+        async with lab, aclosing(change_hunt.hunt(lab, base, new, measure, cases)) as hunt:
+            for build in builds:
+                await lab.start(build)
+            with page_progress(Console(stderr=True)) as bar:
+                task = bar.add_task(f"{base.name} | {new.name}", total=pages, found="")
+                async for judged in hunt:
+                    verdicts[judged.verdict.kind] += 1
+                    if judged.verdict.kind in _FINDINGS:
+                        folder.add(judged)
+                    words = ", ".join(f"{n} {kind}" for kind, n in sorted(verdicts.items()) if kind != "same")
+                    bar.update(task, advance=1, found=words)
+    finally:
+        # Also when the hunt is broken off: what was found so far is worth a report.
+        seconds = time.monotonic() - begun
+        summary = {
+            "pages": sum(verdicts.values()), **dict(sorted(verdicts.items())),
+            "seconds": round(seconds, 1), "pages a second": round(sum(verdicts.values()) / max(seconds, 0.1), 1),
+            **{build.name: str(lab.health(build)) for build in builds},
+        }  # fmt: skip
+        index = folder.finish(summary) if verdicts else None
+    return sum(verdicts[kind] for kind in _FINDINGS), index

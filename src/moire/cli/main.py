@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 from collections.abc import Coroutine
@@ -41,6 +40,9 @@ def main() -> None:
     try:
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else Exit.DONE)
+    except SystemExit as error:
+        # Our own verbs return their codes: this is click, whose listener on the other side has gone.
+        sys.exit(CheckExit.TROUBLE if check and error.code == 1 else error.code)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
@@ -57,14 +59,14 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("Stopped.")
         sys.exit(CheckExit.TROUBLE if check else Exit.INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody left to tell.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else (error.strerror or str(error))
         _say(f"The system refused: {what}. Check the path, its permissions and the free space.")
+        sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
+    except Exception as error:
+        if "MOIRE_DEBUG" in os.environ:
+            raise
+        _say(f"This is a mistake of Moire's own ({type(error).__name__}: {error}). MOIRE_DEBUG=1 shows where.")
         sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +33,7 @@ def environment_options(function: F) -> F:
 
 def environment(size: str, scale: float, color_scheme: Any, direction: Any, medium: Any) -> Environment:
     width, _, height = size.lower().partition("x")
-    if not (width.isdigit() and height.isdigit()):
+    if not (width.isdecimal() and height.isdecimal() and size.isascii()):
         raise UsageError(f"--size {size} is not WIDTHxHEIGHT.", "Write for example 800x600.")
     return Environment(int(width), int(height), scale, color_scheme, direction, medium)
 
@@ -51,7 +52,7 @@ def lab_options(function: F) -> F:
 
 
 def lab(deadline: float, serve_host: str) -> LabOptions:
-    if deadline <= 0:
+    if not 0 < deadline < math.inf:
         raise UsageError(f"--deadline {deadline:g} leaves no time.", "Give seconds above 0.")
     return LabOptions(deadline=deadline, serve_host=serve_host)
 

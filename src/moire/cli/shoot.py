@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from .. import inspect
@@ -212,17 +213,18 @@ def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
         style = {"same": "green", "different": "red"}.get(pair.verdict.kind, "yellow")
         numbers = [row["phash"], row["pixels"], row["max_difference"], row["sqdiff"]]
         shown = ["–" if n is None else f"{n:.6f}" if isinstance(n, float) else str(n) for n in numbers]
-        table.add_row(pair.a.name, pair.b.name, f"[{style}]{row['verdict']}[/]", *shown, f"{row['flake_rate']:.2f}")
+        pair_names = escape(pair.a.name), escape(pair.b.name)
+        table.add_row(*pair_names, f"[{style}]{row['verdict']}[/]", *shown, f"{row['flake_rate']:.2f}")
     console = Console()
     console.print(table)
     for pair in pairs:
         if pair.verdict.kind not in ("same", "different"):
-            console.print(f"{pair.a.name} and {pair.b.name}: {pair.verdict.reason}", highlight=False)
+            console.print(f"{pair.a.name} and {pair.b.name}: {pair.verdict.reason}", highlight=False, markup=False)
         elif pair.verdict.kind == "different":
             seen = Fuzzy(pair.verdict.figures["max_difference"], pair.verdict.figures["pixels"])
             console.print(f"to allow it: {seen.meta}", highlight=False, soft_wrap=True)
     for path in pictures.values():
-        console.print(path, highlight=False, soft_wrap=True)
+        console.print(path, highlight=False, soft_wrap=True, markup=False)
 
 
 __all__ = ["check", "compare", "shot", "verdict_row"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
 from ..browsers.lab import Lab
@@ -28,7 +28,9 @@ def cases(seed: int, pages: int, size: int) -> Iterator[Case]:
     return (simple.page(seed * 1_000_000 + n, size) for n in range(pages))
 
 
-async def hunt(lab: Lab, base: Build, new: Build, measure: Measure, pages: Iterator[Case]) -> AsyncIterator[Judged]:
+async def hunt(
+    lab: Lab, base: Build, new: Build, measure: Measure, pages: Iterator[Case]
+) -> AsyncGenerator[Judged, None]:
     """Judged pages in the order of `pages`, however they finish."""
     waiting: list[asyncio.Task[Judged]] = []
 

@@ -1,13 +1,33 @@
 // One pass over the document, without recursion (pages nest deep) and without touching the page.
-// Values of computed styles repeat a lot: each is sent once and named by its number.
+// Values of computed styles repeat a lot: each is sent once and named by its number. A field named
+// `lastChild` hides its form's own: what is asked is asked of the prototypes.
 (() => {
+  const getter = (prototype, name) => {
+    const own = Object.getOwnPropertyDescriptor(prototype, name);
+    return node => (own && own.get ? own.get.call(node) : undefined);
+  };
+  const kind = getter(Node.prototype, 'nodeType');
+  const nodeName = getter(Node.prototype, 'nodeName');
+  const lastChild = getter(Node.prototype, 'lastChild');
+  const previous = getter(Node.prototype, 'previousSibling');
+  const data = getter(CharacterData.prototype, 'data');
+  const localName = getter(Element.prototype, 'localName');
+  const attributes = getter(Element.prototype, 'attributes');
+  const shadow = getter(Element.prototype, 'shadowRoot');
+  const scrolled = {
+    scrollLeft: getter(Element.prototype, 'scrollLeft'),
+    scrollTop: getter(Element.prototype, 'scrollTop'),
+  };
+  const focused = getter(Document.prototype, 'activeElement')(document);
+  const body = getter(Document.prototype, 'body')(document);
+  const root = getter(Document.prototype, 'documentElement')(document);
+
   const values = [], numbers = new Map();
   const number = value => {
     let n = numbers.get(value);
     if (n === undefined) { n = values.length; values.push(value); numbers.set(value, n); }
     return n;
   };
-  const root = document.documentElement;
   const properties = root ? Array.from(getComputedStyle(root)).filter(name => !name.startsWith('--')) : [];
   const style = (element, pseudo) => {
     const computed = getComputedStyle(element, pseudo);
@@ -16,11 +36,11 @@
   const boxes = list => Array.from(list, r => [r.x + scrollX, r.y + scrollY, r.width, r.height]);
   const state = e => {
     const found = {};
-    for (const name of ['value', 'checked', 'selectedIndex', 'open'])
-      if (['INPUT', 'TEXTAREA', 'SELECT', 'DETAILS', 'DIALOG'].includes(e.tagName) && e[name] !== undefined)
-        found[name] = e[name];
-    for (const name of ['scrollLeft', 'scrollTop']) if (e[name]) found[name] = e[name];
-    if (e === document.activeElement && e !== document.body) found.focused = true;
+    if (['input', 'textarea', 'select', 'details', 'dialog'].includes(localName(e)))
+      for (const name of ['value', 'checked', 'selectedIndex', 'open'])
+        if (e[name] !== undefined) found[name] = e[name];
+    for (const name in scrolled) if (scrolled[name](e)) found[name] = scrolled[name](e);
+    if (e === focused && e !== body) found.focused = true;
     return found;
   };
   const nodes = [];
@@ -28,38 +48,40 @@
   while (waiting.length) {
     const [node, parent] = waiting.pop();
     const at = nodes.length;
-    const entry = { parent, kind: 'other', name: node.nodeName };
+    const entry = { parent, kind: 'other', name: nodeName(node) };
     nodes.push(entry);
-    if (node.nodeType === Node.ELEMENT_NODE) {
-      entry.kind = 'element';
-      entry.name = node.localName;
-      entry.attributes = Array.from(node.attributes, a => [a.name, a.value]);
-      entry.state = state(node);
-      entry.boxes = boxes(node.getClientRects());
-      entry.style = style(node, null);
-      entry.pseudo = {};
-      for (const pseudo of ['::before', '::after']) {
-        const content = getComputedStyle(node, pseudo).content;
-        if (content && content !== 'none' && content !== 'normal') entry.pseudo[pseudo] = style(node, pseudo);
+    switch (kind(node)) {
+      case Node.ELEMENT_NODE:
+        entry.kind = 'element';
+        entry.name = localName(node);
+        entry.attributes = Array.from(attributes(node), a => [a.name, a.value]);
+        entry.state = state(node);
+        entry.boxes = boxes(Element.prototype.getClientRects.call(node));
+        entry.style = style(node, null);
+        entry.pseudo = {};
+        for (const pseudo of ['::before', '::after']) {
+          const content = getComputedStyle(node, pseudo).content;
+          if (content && content !== 'none' && content !== 'normal') entry.pseudo[pseudo] = style(node, pseudo);
+        }
+        if (shadow(node)) waiting.push([shadow(node), at]);
+        break;
+      case Node.TEXT_NODE: {
+        entry.kind = 'text';
+        entry.text = data(node);
+        const range = new Range();
+        range.selectNodeContents(node);
+        entry.boxes = boxes(range.getClientRects());
+        break;
       }
-    } else if (node.nodeType === Node.TEXT_NODE) {
-      entry.kind = 'text';
-      entry.text = node.data;
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      entry.boxes = boxes(range.getClientRects());
-    } else if (node.nodeType === Node.COMMENT_NODE) {
-      entry.kind = 'comment';
-      entry.text = node.data;
-    } else if (node.nodeType === Node.DOCUMENT_TYPE_NODE) {
-      entry.kind = 'doctype';
-    } else if (node.nodeType === Node.DOCUMENT_FRAGMENT_NODE) {
-      entry.kind = 'shadow';
-    } else if (node.nodeType === Node.DOCUMENT_NODE) {
-      entry.kind = 'document';
+      case Node.COMMENT_NODE:
+        entry.kind = 'comment';
+        entry.text = data(node);
+        break;
+      case Node.DOCUMENT_TYPE_NODE: entry.kind = 'doctype'; break;
+      case Node.DOCUMENT_FRAGMENT_NODE: entry.kind = 'shadow'; break;
+      case Node.DOCUMENT_NODE: entry.kind = 'document'; break;
     }
-    for (let child = node.lastChild; child; child = child.previousSibling) waiting.push([child, at]);
-    if (node.shadowRoot) waiting.push([node.shadowRoot, at]);
+    for (let child = lastChild(node); child; child = previous(child)) waiting.push([child, at]);
   }
-  return { mode: document.compatMode, properties, values, nodes };
+  return { mode: getter(Document.prototype, 'compatMode')(document), properties, values, nodes };
 })()

@@ -34,5 +34,9 @@ class Build:
     def named(self, name: str) -> Build:
         return replace(self, name=name)
 
+    def same_program(self, other: Build) -> bool:
+        """Whether the two are one renderer under two names."""
+        return replace(self, name="", source="", position=()) == replace(other, name="", source="", position=())
+
     def __hash__(self) -> int:
         return hash((self.name, self.path, self.address, self.command, self.flags))

@@ -45,7 +45,13 @@ _ACTIVE_WORDS = (
     *b"<image <feimage javascript: // src url( image-set( autofocus autoplay @import".split(),
     b"\\",  # CSS may write any of its words with escapes.
 )
-_ACTIVE_ATTRIBUTES = re.compile(rb"[\s\"'/](?:on[a-z]+|background)\s*=")
+_ACTIVE_FORMS = re.compile(
+    rb"[\s\"'/](?:on[a-z]+|background)\s*="  # handlers, and an image by an old attribute
+    rb"|<style[^>]*\btitle"  # a sheet among alternatives: which one is used may outlive a page
+    rb"|&(?!(?:amp|lt|gt|quot|nbsp|copy|mdash|eacute);)"  # references can spell any of the words above
+)
+# How a page says what it is encoded in. Without it, and with more than ASCII, a navigation would guess.
+_UTF8 = re.compile(rb"<meta charset=[\"']?utf-8\b")
 # Anything that may still change once the page is shown.
 _RESTLESS_WORDS = (b"animation", b"transition", b"@starting-style", b"@font-face", b"<marquee", b"<img")
 
@@ -98,8 +104,13 @@ class Case:
         except UnicodeDecodeError:
             return False
         text = self.html.lower()
+        if not self.name.lower().endswith((".html", ".htm")) or text.startswith(b"\xef\xbb\xbf"):
+            return False
+        declared = text.count(b"charset")
+        if not (text.isascii() and not declared) and not (declared == 1 and _UTF8.search(text[:1024])):
+            return False
         words = any(word in text for word in (b"\0", *_ACTIVE_WORDS))
-        return not words and not _ACTIVE_ATTRIBUTES.search(text)
+        return not words and not _ACTIVE_FORMS.search(text)
 
     @cached_property
     def at_rest(self) -> bool:

@@ -7,14 +7,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import Any, TypeVar
 
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Failure, Outcome, Shot, Verdict
 from ..pixels import Image, Measure, decode, figures
+
+T = TypeVar("T")
 
 # True navigations in fresh tabs that must all agree before anyone is told of a difference.
 CONFIRMATIONS = 3
@@ -23,7 +26,8 @@ CONFIRMATIONS = 3
 _FAILURES = ("crashed", "hung", "untestable")
 
 
-@lru_cache(maxsize=64)
+# A page's pictures are looked at together, and not again.
+@lru_cache(maxsize=16)
 def _image(png: bytes) -> Image:
     return decode(png)
 
@@ -40,8 +44,9 @@ def differ(a: Shot, b: Shot, measure: Measure) -> bool:
 def decide(a: Sequence[Outcome], b: Sequence[Outcome], measure: Measure, *, one_build: bool = False) -> Verdict:
     """Same, different, flaky, or what kept the page from being tested.
 
-    Every picture of one build must be the same as every other of that build, and every pair across
-    must agree on whether it differs; anything else is flaky. A build never differs from itself.
+    Every picture of one build must be the same as every other of that build, and the first of one with
+    the first of the other, the second with the second and so on must agree on whether they differ;
+    anything else is flaky. A build never differs from itself.
     """
     failures = [o for o in (*a, *b) if isinstance(o, Failure)]
     if failures:
@@ -64,6 +69,17 @@ def decide(a: Sequence[Outcome], b: Sequence[Outcome], measure: Measure, *, one_
     return Verdict("same", "", numbers, 0.0)
 
 
+async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
+    """All at once; if one fails, the others are ended before anyone hears of it."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     a: Build
@@ -76,7 +92,7 @@ async def photograph(lab: Lab, build: Build, case: Case, repeats: int) -> list[O
     first = await lab.shoot(build, case)
     if isinstance(first, Failure):
         return [first]
-    rest = await asyncio.gather(*(lab.shoot(build, case) for _ in range(repeats - 1)))
+    rest = await together(*(lab.shoot(build, case) for _ in range(repeats - 1)))
     return [first, *rest]
 
 
@@ -84,10 +100,11 @@ async def compare(
     lab: Lab, builds: Sequence[Build], case: Case, measure: Measure, repeats: int = CONFIRMATIONS
 ) -> tuple[dict[Build, list[Outcome]], list[Pair]]:
     """Every build's pictures, and a verdict for every pair, in the order given."""
-    taken = await asyncio.gather(*(photograph(lab, build, case, repeats) for build in dict.fromkeys(builds)))
+    taken = await together(*(photograph(lab, build, case, repeats) for build in dict.fromkeys(builds)))
     outcomes = dict(zip(dict.fromkeys(builds), taken, strict=True))
     pairs = [
-        Pair(a, b, decide(outcomes[a], outcomes[b], measure, one_build=a == b)) for a, b in combinations(builds, 2)
+        Pair(a, b, decide(outcomes[a], outcomes[b], measure, one_build=a.same_program(b)))
+        for a, b in combinations(builds, 2)
     ]
     return outcomes, pairs
 
@@ -96,8 +113,8 @@ async def screen_and_confirm(
     lab: Lab, a: Build, b: Build, case: Case, measure: Measure, repeats: int = CONFIRMATIONS
 ) -> tuple[Verdict, list[list[Outcome]]]:
     """The fast path to *same*, and the sure path to anything else."""
-    quick = await asyncio.gather(lab.shoot(a, case, "fast"), lab.shoot(b, case, "fast"))
+    quick = await together(lab.shoot(a, case, "fast"), lab.shoot(b, case, "fast"))
     if isinstance(quick[0], Shot) and isinstance(quick[1], Shot) and not differ(quick[0], quick[1], measure):
         return Verdict("same"), [[quick[0]], [quick[1]]]
-    sure = await asyncio.gather(photograph(lab, a, case, repeats), photograph(lab, b, case, repeats))
-    return decide(sure[0], sure[1], measure, one_build=a == b), list(sure)
+    sure = await together(photograph(lab, a, case, repeats), photograph(lab, b, case, repeats))
+    return decide(sure[0], sure[1], measure, one_build=a.same_program(b)), list(sure)

@@ -6,6 +6,7 @@ A measure is written `name` or `name:threshold`; `phash` also takes a hash size,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ _TEMPLATE = {
     "ccoeff": cv2.TM_CCOEFF_NORMED,
 }
 # For these, larger means more alike; they are turned round so that 0 is equal.
-_LIKENESS = {"ccorr", "ccoeff"}
+_LIKENESS = {"ccorr", "ccoeff", "ccorr-raw", "ccoeff-raw"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,24 @@ def pixels(a: Image, b: Image) -> float:
 
 def template(method: int, turned: bool, a: Image, b: Image) -> float:
     a, b = common(a, b)
-    value = float(cv2.matchTemplate(a, b, method)[0, 0])
-    if turned:
-        # Two flat pictures have no correlation to speak of: OpenCV says 0 or 1 as it comes.
-        return 0.0 if np.array_equal(a, b) else 1.0 - value
-    return value
+    value = _match(a, b, method)
+    if not turned:
+        return value
+    if np.array_equal(a, b):
+        return 0.0
+    if _flat(a) or _flat(b):
+        # A flat picture has no correlation to speak of: OpenCV says 0 or 1 as it comes.
+        return 1.0
+    # As far from a picture's likeness to itself; that of the normalised measures is 1.
+    return abs(_match(a, a, method) - value)
+
+
+def _match(a: Image, b: Image, method: int) -> float:
+    return float(cv2.matchTemplate(a, b, method)[0, 0])
+
+
+def _flat(image: Image) -> bool:
+    return bool((image == image[0, 0]).all())
 
 
 def perceptual(size: int, a: Image, b: Image) -> float:
@@ -122,8 +136,10 @@ def measure(text: str) -> Measure:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        raise ValueError(f"The threshold in {text!r} is no number. Write for example phash:140.") from None
-    if name == "phash":
+        numbers = [math.nan]
+    if not all(math.isfinite(number) for number in numbers):
+        raise ValueError(f"The threshold in {text!r} is no number. Write for example phash:140.")
+    if name == "phash" and len(numbers) <= 2:
         size = int(numbers.pop(0)) if len(numbers) == 2 else HASH_SIZE
         if not 2 <= size <= 256:
             raise ValueError(f"A hash size of {size} is out of range. Give one from 2 to 256.")

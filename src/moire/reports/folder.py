@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,8 @@ class Folder:
         self._settings = settings
         self._findings: list[dict[str, Any]] = []
         place.mkdir(parents=True, exist_ok=True)
+        for old in place.glob("finding-*"):
+            shutil.rmtree(old)
 
     def add(self, judged: Judged) -> None:
         name = f"finding-{len(self._findings) + 1:03d}"
@@ -85,7 +89,8 @@ class Folder:
             for file in finding["files"]
         )
         numbers = ", ".join(f"{k} {v:.6g}" for k, v in finding["figures"].items())
-        command = f"moire compare {name}/page.html -b {self._base.name} -b {self._new.name}"
+        words = ["moire", "compare", f"{name}/page.html", "-b", self._base.name, "-b", self._new.name]
+        command = shlex.join([*words, "--measure", str(self._settings["measure"])])
         return (
             f"<h2 id={name}>{name}: {esc(finding['verdict'])}</h2><p>{esc(numbers or finding['reason'])} · "
             f"<a href='{name}/page.html'>page</a> · <code>{esc(command)}</code></p><div class=shots>{figures}</div>"

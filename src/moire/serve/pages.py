@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import os
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -13,6 +14,9 @@ from ..nouns import Case, MoireError
 # A page's encoding is the page's own business: no charset is sent.
 _HTML = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".xht": "application/xhtml+xml"}
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+# For browsers whose tabs share what pages store: each page finds it as if none had been before.
+_FORGET = {"Clear-Site-Data": '"cookies", "storage"'}
+FORGETFUL = "fresh-"
 # A folder's files are read whole; a larger one is no test resource.
 MOST_BYTES = 256 * 1024 * 1024
 
@@ -47,12 +51,13 @@ class PageServer:
                 ) from None
             self.remote_address = f"{self._extra_host}:{port}"
 
-    def add(self, case: Case, *, remote: bool = False) -> str:
-        """The case's address. Every `add` wants one `remove`."""
+    def add(self, case: Case, *, remote: bool = False, forget: bool = False) -> str:
+        """The case's address. Every `add` wants one `remove`. With `forget`, the browser is told to forget
+        all that earlier pages stored."""
         _, users = self._cases.get(case.digest, (case, 0))
         self._cases[case.digest] = (case, users + 1)
         host = self.remote_address if remote and self.remote_address else self.address
-        return f"http://{host}/{case.digest}/{quote(case.name)}"
+        return f"http://{host}/{FORGETFUL if forget else ''}{case.digest}/{quote(os.fsencode(case.name))}"
 
     def remove(self, case: Case) -> None:
         kept, users = self._cases.get(case.digest, (case, 0))
@@ -62,7 +67,8 @@ class PageServer:
             self._cases.pop(case.digest, None)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        case, _ = self._cases.get(request.match_info["case"], (None, 0))
+        key = request.match_info["case"]
+        case, _ = self._cases.get(key.removeprefix(FORGETFUL), (None, 0))
         path = request.match_info["path"]
         body = _find(case, path) if case is not None else None
         if body is None:
@@ -71,7 +77,8 @@ class PageServer:
         kind = _HTML.get(suffix) or mimetypes.guess_type(path)[0]
         if kind is None:
             kind = "text/html" if case is not None and path == case.name else "application/octet-stream"
-        return web.Response(body=body, headers={**_HEADERS, "Content-Type": kind})
+        forget = _FORGET if key.startswith(FORGETFUL) and case is not None and path == case.name else {}
+        return web.Response(body=body, headers={**_HEADERS, **forget, "Content-Type": kind})
 
     async def close(self) -> None:
         if self._runner is not None:

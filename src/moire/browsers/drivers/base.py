@@ -96,6 +96,8 @@ class Scripted(ABC):
 
 class Browser(Protocol):
     version: str
+    # Whether a new tab ends the one before it.
+    single: bool
 
     async def open(self, environment: Environment) -> Tab:
         """A fresh tab that shares no state with any other."""

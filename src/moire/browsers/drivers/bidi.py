@@ -43,8 +43,10 @@ class Connection:
         http = aiohttp.ClientSession()
         try:
             socket = await http.ws_connect(address, max_msg_size=MOST_MESSAGE_BYTES, proxy=None)
-        except (aiohttp.ClientError, OSError) as error:
+        except BaseException as error:
             await http.close()
+            if not isinstance(error, aiohttp.ClientError | OSError):
+                raise
             raise BrowserGone(f"no connection to {address}: {error}") from None
         return cls(http, socket)
 

@@ -58,12 +58,14 @@ class Connection:
         if session:
             message["sessionId"] = session
         self._waiting[self._next] = (method, future)
+        # An answer that nobody waits for any more (the page crashed, time ran out) is no news.
+        future.add_done_callback(_ignore)
         self._write.write(json.dumps(message).encode() + b"\0")
         return future
 
     def post(self, method: str, params: Params | None = None, session: str = "") -> None:
         """Send, and let the answer be what it may."""
-        self.send(method, params, session).add_done_callback(_ignore)
+        self.send(method, params, session)
 
     async def call(self, method: str, params: Params | None = None, session: str = "") -> Any:
         return await self.send(method, params, session)
@@ -109,7 +111,6 @@ class Connection:
         for _, future in waiting.values():
             if not future.done():
                 future.set_exception(BrowserGone("the browser ended"))
-                future.add_done_callback(_ignore)
 
 
 def _ignore(future: asyncio.Future[Any]) -> None:

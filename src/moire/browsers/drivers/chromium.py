@@ -107,6 +107,8 @@ def sandboxed() -> bool:
 
 
 class ChromiumBrowser:
+    single = False
+
     def __init__(
         self, build: Build, child: Child, connection: Connection, folder: Path, on_demand: bool = False
     ) -> None:
@@ -154,9 +156,9 @@ class ChromiumBrowser:
             os.close(their_in)
             os.close(their_out)
         connection = Connection()
-        await connection.attach(our_in, our_out)
         browser = cls(build, child, connection, folder, on_demand)
         try:
+            await connection.attach(our_in, our_out)
             async with asyncio.timeout(LAUNCH_SECONDS):
                 about = await connection.call("Browser.getVersion")
                 browser.version = str(about.get("product", "")).rpartition("/")[2] or build.version
@@ -169,6 +171,8 @@ class ChromiumBrowser:
         except (BrowserGone, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
             await browser.close()
+            if on_demand:
+                raise Unsupported("the build does not start with frames on demand") from None
             raise LaunchError(
                 f"{build.name} would not start: {words[-1] if words else error or 'no answer'}.",
                 "Run `moire browsers doctor`.",
@@ -245,8 +249,9 @@ class ChromiumTab(Scripted):
         self._environment = environment
         self._on_demand = on_demand
         self._frame = ""
+        # The document we asked for, and the last one that came, by the browser's own marks.
         self._loader = ""
-        self._left: str | None = None
+        self._came = ("", "")
         self._blocked: dict[str, None] = {}
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.on_close: Callable[[], object] = lambda: None
@@ -286,8 +291,8 @@ class ChromiumTab(Scripted):
             self.crash()
         elif method == "Page.frameNavigated":
             frame = params["frame"]
-            if frame["id"] == self._frame and self._loader and frame["loaderId"] != self._loader:
-                self._left = frame.get("url", "")
+            if frame["id"] == self._frame:
+                self._came = (frame["loaderId"], frame.get("url", ""))
         elif method == "Network.requestWillBeSent":
             self._asked(params["request"]["url"])
         elif method == "Network.webSocketCreated":
@@ -317,13 +322,17 @@ class ChromiumTab(Scripted):
         except CommandFailed as error:
             if self._crashed.done() or "crashed" in error.message:
                 raise TabCrashed("the page's renderer crashed") from None
-            if self._left is not None:
-                raise Untestable(f"the page went away to {self._left or 'another page'}") from None
+            self._stay()
             raise
 
+    def _stay(self) -> None:
+        """Untestable, if another page than ours is shown."""
+        loader, url = self._came
+        if loader and loader != self._loader:
+            raise Untestable(f"the page went away to {url or 'another page'}")
+
     async def load(self, address: str) -> None:
-        self._loader = ""
-        self._left = None
+        self._came = ("", "")
         try:
             answer = await self._call("Page.navigate", {"url": address})
         except CommandFailed as error:
@@ -334,11 +343,19 @@ class ChromiumTab(Scripted):
         await self._wait_ready()
 
     async def set_content(self, html: str) -> None:
-        self._left = None
-        await self._call("Page.setDocumentContent", {"frameId": self._frame, "html": html})
+        try:
+            await self._call("Page.setDocumentContent", {"frameId": self._frame, "html": html})
+        except CommandFailed as error:
+            raise Untestable(f"the page cannot be shown: {error.message}") from None
         await self._wait_ready()
 
     async def screen(self, case: Case, address: str) -> bytes | None:
+        try:
+            return await self._screen(case)
+        except CommandFailed:
+            return None
+
+    async def _screen(self, case: Case) -> bytes | None:
         """All commands in one go: nothing waits for the pipe but the last answer."""
         html = case.html.decode("utf-8")
         answers = [self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html})]
@@ -364,8 +381,7 @@ class ChromiumTab(Scripted):
         except CommandFailed as error:
             # The world ended under the question: the page is on its way to somewhere else.
             raise Untestable(f"the page went away while it loaded ({error.message})") from None
-        if self._left is not None:
-            raise Untestable(f"the page went away to {self._left}")
+        self._stay()
 
     async def _aside(self, expression: str) -> Any:
         """Ask in a world of our own, where the page's scripts cannot change what things mean."""
@@ -397,15 +413,17 @@ class ChromiumTab(Scripted):
             raise Untestable(f"a script could not run: {error.message}") from None
 
     async def resize(self, width: int, height: int) -> None:
-        await self._call("Emulation.setDeviceMetricsOverride", self._metrics(width, height))
+        try:
+            await self._call("Emulation.setDeviceMetricsOverride", self._metrics(width, height))
+        except CommandFailed as error:
+            raise Untestable(f"the page cannot be resized: {error.message}") from None
 
     async def screenshot(self) -> bytes:
         try:
             shot = await self._call("Page.captureScreenshot", _SHOT)
         except CommandFailed as error:
             raise Untestable(f"no picture could be taken: {error.message}") from None
-        if self._left is not None:
-            raise Untestable(f"the page went away to {self._left}")
+        self._stay()
         return base64.b64decode(shot["data"])
 
     @property

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ...nouns import Build, Case, Environment, LaunchError
+from ...pixels import decode
 from ..processes import Child, discard, scratch
 from .base import TabCrashed, Untestable
 
 
 class CommandBrowser:
+    single = False
+
     """There is no process between pages: each page starts the program anew."""
 
     def __init__(self, build: Build) -> None:
@@ -79,8 +82,11 @@ class CommandTab:
             raise Untestable(f"the renderer ended with {code}: {said[-1] if said else 'no word'}")
         try:
             self._png = await asyncio.to_thread(png.read_bytes)
+            decode(self._png)
         except OSError:
             raise Untestable("the renderer wrote no picture") from None
+        except ValueError:
+            raise Untestable("the renderer's picture is broken") from None
 
     async def screen(self, case: Case, address: str) -> bytes | None:
         return None

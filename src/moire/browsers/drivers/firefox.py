@@ -65,6 +65,9 @@ PREFS: dict[str, bool | int | str] = {
     "dom.disable_open_during_load": True,
     "dom.popup_maximum": 0,
     "dom.disable_window_print": True,
+    # Links are never visited: a page must not look like having been here before.
+    "places.history.enabled": False,
+    "layout.css.visited_links_enabled": False,
     "print.enabled": False,
     "dom.disable_beforeunload": True,
     # Content processes are kept and shared between tabs: starting one for every page costs
@@ -109,6 +112,8 @@ def _pref(value: str) -> bool | int | str:
 
 
 class FirefoxBrowser:
+    single = False
+
     def __init__(self, build: Build, child: Child, connection: Connection, folder: Path) -> None:
         self.build = build
         self.version = build.version
@@ -267,7 +272,9 @@ class FirefoxTab(Scripted):
             await self._override_media()
 
     async def _override_media(self) -> None:
-        """What BiDi has no command for, the browser's own window can do."""
+        """What BiDi has no command for, the browser's own window can do, for the tab with our mark."""
+        mark = f"about:blank#{self._context}"
+        await self._connection.call("browsingContext.navigate", {"context": self._context, "url": mark})
         tree = await self._connection.call("browsingContext.getTree", {"moz:scope": "chrome"})
         medium = json.dumps(self._environment.medium if self._environment.medium == "print" else "")
         scheme = json.dumps(self._environment.color_scheme)
@@ -276,6 +283,7 @@ class FirefoxTab(Scripted):
                 "script.evaluate",
                 {
                     "expression": "for (const b of globalThis.gBrowser?.browsers ?? []) {"
+                    f" if (b.currentURI.spec !== {json.dumps(mark)}) continue;"
                     f" b.browsingContext.mediumOverride = {medium};"
                     f" b.browsingContext.prefersColorSchemeOverride = {scheme}; }}",
                     "target": {"context": window["context"]},

@@ -10,14 +10,24 @@ import json
 
 from ...nouns import Environment
 
+# A form named `readyState` hides the document's own: what is asked is asked of the prototype.
+_ASK = """
+  const ask = name => {
+    const own = Object.getOwnPropertyDescriptor(Document.prototype, name);
+    return own && own.get ? own.get.call(document) : undefined;
+  };
+  const animations = () =>
+    Document.prototype.getAnimations ? Document.prototype.getAnimations.call(document) : [];
+"""
+
 _STILL = """
-  for (const a of (document.getAnimations ? document.getAnimations() : [])) {
+  for (const a of animations()) {
     try {
       const end = a.effect ? a.effect.getComputedTiming().endTime : 0;
       if (end === Infinity) { a.pause(); a.currentTime = 0; } else { a.finish(); }
     } catch (e) {}
   }
-  const e = document.activeElement;
+  const e = ask('activeElement');
   if (e && (e.isContentEditable || 'selectionStart' in e)) {
     const hide = 'caret-color: transparent !important';
     try {  // a sheet that no selector and no attribute of the page can see
@@ -38,7 +48,7 @@ _REST = f"{_FRAME} {_STILL} {_FRAME} {_FRAME} return true;"
 
 def settle() -> str:
     """An expression whose promise ends when what scripts changed is on the screen, at rest."""
-    return f"(async () => {{ {_REST} }})()"
+    return f"(async () => {{ {_ASK} {_REST} }})()"
 
 
 def _direction(environment: Environment) -> str:
@@ -46,7 +56,7 @@ def _direction(environment: Environment) -> str:
         return ""
     # The page's own word goes before the environment's.
     return (
-        "const r = document.documentElement;"
+        "const r = ask('documentElement');"
         f"if (r && !r.hasAttribute('dir')) r.setAttribute('dir', {json.dumps(environment.direction)});"
     )
 
@@ -54,11 +64,11 @@ def _direction(environment: Environment) -> str:
 def ready(environment: Environment) -> str:
     """An expression whose promise ends when the page that is there now is ready."""
     return (
-        "(async () => {"
-        "if (document.readyState !== 'complete')"
+        f"(async () => {{ {_ASK}"
+        "if (ask('readyState') !== 'complete')"
         " await new Promise(done => addEventListener('load', done, {once: true}));"
         f"{_direction(environment)}"
-        "if (document.fonts) await document.fonts.ready;"
+        "if (ask('fonts')) await ask('fonts').ready;"
         f"{_REST} }})()"
     )
 
@@ -66,10 +76,10 @@ def ready(environment: Environment) -> str:
 def at_rest(environment: Environment) -> str:
     """True when a page shown by content needs no wait at all; the picture taken right after is final."""
     return (
-        f"(() => {{ {_direction(environment)}"
-        "return document.readyState === 'complete'"
-        " && (!document.fonts || document.fonts.status === 'loaded')"
-        " && (!document.activeElement || document.activeElement === document.body)"
-        " && Array.prototype.every.call(document.images, i => i.complete)"
-        " && (!document.getAnimations || document.getAnimations().length === 0) })()"
+        f"(() => {{ {_ASK} {_direction(environment)}"
+        "return ask('readyState') === 'complete'"
+        " && (!ask('fonts') || ask('fonts').status === 'loaded')"
+        " && (!ask('activeElement') || ask('activeElement') === ask('body'))"
+        " && Array.prototype.every.call(ask('images'), i => i.complete)"
+        " && animations().length === 0 })()"
     )

@@ -54,8 +54,10 @@ async def start_xvfb() -> tuple[Child, str]:
     try:
         await asyncio.wait((number,), timeout=LAUNCH_SECONDS)
         if not number.done() or not number.result():
-            await child.kill()
             raise LaunchError(f"Xvfb would not start: {child.tail() or 'no answer'}.")
+    except BaseException:
+        await child.kill()
+        raise
     finally:
         loop.remove_reader(read)
         os.close(read)
@@ -82,20 +84,16 @@ class WebKitBrowser(WebDriverBrowser):
         try:
             screen, display = await start_xvfb()
             children.append(screen)
-            driver, port = await _start_driver(build, display, folder)
-            children.append(driver)
+            port = await _start_driver(build, display, folder, children)
             session = await Session.open(f"http://127.0.0.1:{port}", _capabilities(build, network), LAUNCH_SECONDS)
             return cls(build, session, children, folder)
-        except (DriverError, TimeoutError, LaunchError) as error:
+        except BaseException as error:
             words = children[-1].tail().splitlines() if children else []
             await _end(children, folder)
-            if isinstance(error, LaunchError):
+            if not isinstance(error, DriverError | TimeoutError):
                 raise
             said = str(error) or (words[-1] if words else "no answer")
             raise LaunchError(f"{build.name} would not start: {said}.", "Run `moire browsers doctor`.") from None
-        except asyncio.CancelledError:
-            await _end(children, folder)
-            raise
 
     @property
     def alive(self) -> bool:
@@ -122,7 +120,7 @@ def _capabilities(build: Build, network: Network) -> dict[str, object]:
             "args": [
                 "--automation",
                 f"--proxy=http://{network.proxy}",
-                f"--ignore-host={network.pages.split(':')[0]}",
+                f"--ignore-host={network.pages}",
                 *build.flags,
             ],
         }
@@ -136,7 +134,8 @@ def _minibrowser() -> str:
     raise LaunchError("WebKitGTK's MiniBrowser is not installed.", "Run `apt-get install webkit2gtk-driver`.")
 
 
-async def _start_driver(build: Build, display: str, folder: Path) -> tuple[Child, int]:
+async def _start_driver(build: Build, display: str, folder: Path, children: list[Child]) -> int:
+    """Its port; the process joins the `children`."""
     environ = {
         "DISPLAY": display, "HOME": str(folder), "TMPDIR": str(folder), "XDG_RUNTIME_DIR": str(folder),
         "XDG_CACHE_HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder),
@@ -152,8 +151,10 @@ async def _start_driver(build: Build, display: str, folder: Path) -> tuple[Child
     for _ in range(PORT_TRIES):
         port = _free_port()
         child = Child([str(build.path), f"--port={port}", "--host=127.0.0.1"], environ=environ)
+        children.append(child)
         if await _answers(child, port):
-            return child, port
+            return port
+        children.remove(child)
         await child.kill()
     raise LaunchError(f"{build.name} found no free port: {child.tail() or 'no answer'}.")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import lzma
 import platform
 import re
 import stat
 import tarfile
 import xml.etree.ElementTree as ET
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -72,14 +74,14 @@ class Snapshots:
             detail = f"{self._base}/{self._platform}/{position}/chrome-linux.zip"
             yield Offer("chromium", f"r{position}", self.name, detail)
 
-    def positions(self, first: int = 0, last: int | None = None) -> Iterator[int]:
+    def positions(self) -> Iterator[int]:
         """Commit positions that have a build, in the archive's own (textual) order."""
-        marker = f"{self._platform}/{first}" if first else ""
+        marker = ""
         while True:
             _, prefixes, marker = self._list(f"{self._platform}/", "/", marker)
             for prefix in prefixes:
                 number = prefix.rstrip("/").rpartition("/")[2]
-                if number.isdigit() and int(number) >= first and (last is None or int(number) <= last):
+                if number.isdigit():
                     yield int(number)
             if not marker:
                 return
@@ -143,9 +145,14 @@ def unzip(file: Path, folder: Path) -> None:
             for info in archive.infolist():
                 out = Path(archive.extract(info, folder))
                 mode = info.external_attr >> 16
-                if mode and not stat.S_ISLNK(mode) and not out.is_dir():
+                if stat.S_ISLNK(mode):
+                    to = out.read_text()
+                    out.unlink()
+                    if (out.parent / to).resolve().is_relative_to(folder.resolve()):
+                        out.symlink_to(to)
+                elif mode and not out.is_dir():
                     out.chmod(stat.S_IMODE(mode) | 0o600)
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, zlib.error, EOFError):
         file.unlink(missing_ok=True)
         raise MoireError(f"{file.name} is no zip file.", "Run the command again, or check the base URL.") from None
 
@@ -155,7 +162,7 @@ def untar(file: Path, folder: Path) -> None:
         with tarfile.open(file) as archive:
             archive.extraction_filter = getattr(tarfile, "data_filter", tarfile.TarFile.extraction_filter)
             archive.extractall(folder)
-    except tarfile.TarError:
+    except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError):
         file.unlink(missing_ok=True)
         raise MoireError(f"{file.name} is no tar file.", "Run the command again, or check the base URL.") from None
 
