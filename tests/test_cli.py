@@ -119,7 +119,7 @@ def test_check_never_says_different_by_mistake(page: Path, tmp_path: Path) -> No
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(page: Path) -> None:
-    done = moire("compare", page, "-b", "chromium@156?flags=[/b]", "-b", "chromium@156", COLUMNS="200")
+    done = moire("compare", page, "-b", "chromium@156?flags=--x=[/b]", "-b", "chromium@156", COLUMNS="200")
     assert done.returncode == 0 and "[/b]" in done.stdout, done.stderr
 
 

@@ -39,10 +39,9 @@ def main() -> None:
     check = sys.argv[1:2] == ["check"]
     try:
         code = cli.main(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else Exit.DONE)
-    except SystemExit as error:
+    except SystemExit:
         # Our own verbs return their codes: this is click, whose listener on the other side has gone.
-        sys.exit(CheckExit.TROUBLE if check and error.code == 1 else error.code)
+        code = CheckExit.TROUBLE if check else Exit.ERROR
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
@@ -68,6 +67,7 @@ def main() -> None:
             raise
         _say(f"This is a mistake of Moire's own ({type(error).__name__}: {error}). MOIRE_DEBUG=1 shows where.")
         sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
+    sys.exit(code if isinstance(code, int) else Exit.DONE)
 
 
 def _hint(error: click.ClickException) -> str:
