@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from moire.grammar import (
     source,
     write,
 )
+from moire.grammar.check import check
 from moire.grammar.reduce import picked
 
 VECTORS = SHARED / "vectors" / "instacheck.json"
@@ -196,6 +198,37 @@ def test_a_rule_can_be_given_to_a_function_or_another_rule() -> None:
     assert flat(Source(grammar, default(grammar), {"n": "m"}).derive(1, 3)).replace(",", "").strip("m") == ""
     with pytest.raises(GrammarError):
         Source(grammar, default(grammar), {"n": "nope"})
+
+
+PROPERTIES: dict[str, Callable[[str], bool]] = {
+    "longer than 7 characters": lambda text: len(text) <= 7,
+    "contains <<": lambda text: "<<" not in text,
+}
+
+
+@needs_facts
+@pytest.mark.parametrize("fact", FACTS.get("shrink", []))
+def test_shrinking_ends_at_the_smallest_whatever_the_batch(fact: dict[str, Any]) -> None:
+    made, holds = source(read(fact["ebnf"])), PROPERTIES[fact["fails"]]
+    for seed in range(6):
+        one, seven = (
+            check(made, lambda texts: list(map(holds, texts)), iterations=60, max_size=20, seed=seed, batch=batch)
+            for batch in (1, 7)
+        )
+        assert one.smallest in fact["smallest"] and not one.passed
+        assert (one.first_failure, one.smallest, one.trials) == (seven.first_failure, seven.smallest, seven.trials)
+
+
+def test_a_property_that_holds_passes() -> None:
+    result = check(source(read(MATH)), lambda texts: [True] * len(texts), iterations=12)
+    assert (result.passed, result.trials, result.smallest) == (True, 12, None)
+
+
+def test_shrinking_simplifies_numbers_and_alternatives_by_weight() -> None:
+    grammar = read("r = ( 'x' | 'y' | 'z' ) #'[0-9]{3}'")
+    made = source(grammar, layered(grammar, {"r/cat/0/alt/1": 500}))
+    result = check(made, lambda texts: [not ("5" <= text[1]) for text in texts], iterations=50, max_size=10)
+    assert result.smallest == "y500"
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,19 @@ class Source:
         # Of all that `random` has, only `random()` is promised to give the same numbers for ever.
         return _Derivation(self, random.Random(seed).random, LEAVES_A_SIZE * (size + 1)).rule(name, size)
 
+    def smallest(self, rule: str) -> Tree:
+        """The shortest way to an end, with the first character of every set."""
+        return self._shortest().rule(rule, 0)
+
+    def smallest_node(self, path: str, node: Node) -> Tree:
+        return self._shortest().node(path, node, path.split("/")[0], 0)
+
+    def smallest_part(self, part: Part) -> Tree:
+        return self._shortest().part(part, 0)
+
+    def _shortest(self) -> _Derivation:
+        return _Derivation(self, lambda: 0.0, 1)
+
 
 def source(grammar: Grammar, weights: Weights | None = None) -> Source:
     return Source(grammar, default(grammar) if weights is None else weights)
@@ -126,9 +139,9 @@ class _Derivation:
         if not isinstance(other, str):
             self._leaves -= 1
             return Tree(name, self._source.grammar.rules[name], text=other(self._number, size))
-        return self._node(other, self._source.grammar.rules[other], other, size)
+        return self.node(other, self._source.grammar.rules[other], other, size)
 
-    def _node(self, path: str, node: Node, rule: str, size: int) -> Tree:
+    def node(self, path: str, node: Node, rule: str, size: int) -> Tree:
         if self._leaves <= 0:
             size = 0
         match node:
@@ -136,29 +149,29 @@ class _Derivation:
                 self._leaves -= 1
                 return Tree(path, node, text=text)
             case Pattern(pattern):
-                return Tree(path, node, (self._part(parts(pattern), size),))
+                return Tree(path, node, (self.part(parts(pattern), size),))
             case Reference(name):
                 again = name in self._loops[rule]
                 return Tree(path, node, (self.rule(name, size // 2 if again else size),))
             case Hidden(body):
-                return self._node(path, body, rule, size)
+                return self.node(path, body, rule, size)
             case Not():
                 return Tree(path, node)
             case Cat():
-                return Tree(path, node, tuple(self._node(p, n, rule, size) for p, n in children(path, node)))
+                return Tree(path, node, tuple(self.node(p, n, rule, size) for p, n in children(path, node)))
             case Alt():
                 return self._alternative(path, node, rule, size)
             case Opt():
                 ((p, n),) = children(path, node)
                 taken = self._taken(p, n, size)
-                return Tree(path, node, (self._node(p, n, rule, size),) if taken else ())
+                return Tree(path, node, (self.node(p, n, rule, size),) if taken else ())
             case Star():
                 ((p, n),) = children(path, node)
                 times = self._times(1, size) if self._taken(p, n, size) else 0
-                return Tree(path, node, tuple(self._node(p, n, rule, size) for _ in range(times)))
+                return Tree(path, node, tuple(self.node(p, n, rule, size) for _ in range(times)))
             case Plus():
                 ((p, n),) = children(path, node)
-                return Tree(path, node, tuple(self._node(p, n, rule, size) for _ in range(self._times(1, size))))
+                return Tree(path, node, tuple(self.node(p, n, rule, size) for _ in range(self._times(1, size))))
 
     def _alternative(self, path: str, node: Alt, rule: str, size: int) -> Tree:
         weights = self._source.weights
@@ -167,7 +180,7 @@ class _Derivation:
             by_height = [height(p, n, weights, self._heights) for p, n, _ in options]
             options = [option for option, h in zip(options, by_height, strict=True) if h == min(by_height)]
         p, n, edge = options[self._pick([weights[p] for p, _, _ in options])]
-        return Tree(path, node, (self._node(p, n, rule, size),), edge=edge)
+        return Tree(path, node, (self.node(p, n, rule, size),), edge=edge)
 
     def _taken(self, path: str, body: Node, size: int) -> bool:
         """Whether an option or repetition is taken at all."""
@@ -189,17 +202,17 @@ class _Derivation:
         mark = self._number() * sums[-1]
         return next(i for i, total in enumerate(sums) if mark < total)
 
-    def _part(self, part: Part, size: int) -> Tree:
+    def part(self, part: Part, size: int) -> Tree:
         node: AnyNode = part
         match part:
             case Chars(allowed):
                 self._leaves -= 1
                 return Tree("", node, text=allowed[int(self._number() * len(allowed))])
             case Sequence(inner):
-                return Tree("", node, tuple(self._part(one, size) for one in inner))
+                return Tree("", node, tuple(self.part(one, size) for one in inner))
             case OneOf(options):
                 edge = int(self._number() * len(options))
-                return Tree("", node, (self._part(options[edge], size),), edge=edge)
+                return Tree("", node, (self.part(options[edge], size),), edge=edge)
             case Repeat(body, least, most):
                 times = min(least + int(self._number() * (size + 1)), most) if size > 0 else least
-                return Tree("", node, tuple(self._part(body, size) for _ in range(times)))
+                return Tree("", node, tuple(self.part(body, size) for _ in range(times)))

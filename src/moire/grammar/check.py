@@ -1,0 +1,66 @@
+"""A property over generated texts: growing trials until one fails, then the smallest that still does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .derive import Source
+from .shrink import Step, shrink
+from .tree import Tree, flat
+
+# Trials of one seed and the next share no derivation.
+SEEDS_A_RUN = 1_000_003
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended. `shrinks` counts the texts that were tried on the way to the smallest."""
+
+    passed: bool
+    trials: int
+    seed: int
+    first_failure: str | None = None
+    smallest: str | None = None
+    tree: Tree | None = None
+    shrinks: int = 0
+
+
+def check(
+    source: Source,
+    holds: Callable[[Sequence[str]], Sequence[bool]],
+    *,
+    iterations: int = 10,
+    max_size: int = 50,
+    seed: int = 0,
+    batch: int = 1,
+    heard: Callable[[Step], None] = lambda step: None,
+) -> Result:
+    """Ask of `iterations` texts, tiny ones first, whether the property holds. `holds` answers for up to
+    `batch` texts at a time; the result is the same for any batch."""
+
+    def fails(texts: Sequence[str]) -> list[bool]:
+        return [not well for well in holds(texts)]
+
+    for start in range(0, iterations, batch):
+        trials = range(start, min(start + batch, iterations))
+        trees = [source.derive(seed * SEEDS_A_RUN + n, _size(n, iterations, max_size)) for n in trials]
+        texts = [flat(tree) for tree in trees]
+        for n, tree, text, failed in zip(trials, trees, texts, fails(texts), strict=True):
+            heard(Step(text, failed))
+            if failed:
+                tried = 0
+
+                def counted(step: Step) -> None:
+                    nonlocal tried
+                    tried += 1
+                    heard(step)
+
+                smallest = shrink(source, tree, fails, batch=batch, heard=counted)
+                return Result(False, n + 1, seed, text, flat(smallest), smallest, tried)
+    return Result(True, iterations, seed)
+
+
+def _size(trial: int, iterations: int, max_size: int) -> int:
+    """From 1 to the largest in even steps."""
+    return 1 + (max_size - 1) * trial // max(1, iterations - 1) if max_size > 1 else max_size
