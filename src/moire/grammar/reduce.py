@@ -77,10 +77,10 @@ def reduce(
     if edge is None:
         return dict(weights)
     new = propagate(grammar, {**weights, edge: by(weights[edge])}, [edge], propagation, by, never)
-    return _without_endless(grammar, new, never)
+    return without_endless(grammar, new, never)
 
 
-def _without_endless(grammar: Grammar, weights: dict[str, int], never: Collection[str]) -> dict[str, int]:
+def without_endless(grammar: Grammar, weights: dict[str, int], never: Collection[str] = ()) -> dict[str, int]:
     """What can only go on for ever (the last way out of a recursion was reduced) is gone too."""
     while True:
         known = heights(grammar, weights)

@@ -1,0 +1,314 @@
+"""`moire grammar …`: texts out of a grammar, and any program tested with them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from ..grammar import Grammar, GrammarError, Source, counts, flat, layered, parse, propagate, read, reducer
+from ..grammar import weights as weights_of
+from ..grammar.check import Result
+from ..grammar.check import check as check_property
+from ..grammar.reduce import without_endless
+from ..grammar.shrink import Step, shrink
+from ..grammar.tree import merged
+from ..nouns import Exit, MoireError, UsageError
+from . import options
+from .main import cli
+from .progress import pages as progress_bar
+
+_GRAMMAR = click.argument("grammar", type=click.Path(path_type=Path))
+_WEIGHTS = click.option(
+    "--weights", "weight_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="Weights, JSON; give it again to lay others over them.",
+)  # fmt: skip
+_RULE = click.option("--rule", default="", help="The rule to start from; the first if not given.")
+_SEED = click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same texts.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+
+
+@cli.group()
+def grammar() -> None:
+    """Generate, read and check texts by a weighted grammar.
+
+    \b
+    Examples:
+      moire grammar sample math.ebnf
+      moire grammar check math.ebnf -- ./harness.sh {case}
+    """
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    try:
+        yield
+    except GrammarError as error:
+        raise UsageError(str(error)) from None
+
+
+def _read(path: Path, rule: str) -> Grammar:
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"The grammar {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"The grammar {path} is not UTF-8.", "Save it as UTF-8.") from None
+    try:
+        return read(text, rule)
+    except GrammarError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8.") from None
+
+
+def _weights(grammar: Grammar, files: Sequence[Path]) -> dict[str, int]:
+    return layered(grammar, *(weights_of.load(file) for file in files))
+
+
+@grammar.command()
+@_GRAMMAR
+@_WEIGHTS
+@_RULE
+@_SEED
+@click.option("--count", default=10, show_default=True, type=click.IntRange(1), help="How many texts.")
+@click.option("--max-size", default=20, show_default=True, type=click.IntRange(1), help="The size to grow to.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A folder for the texts, one a file.")
+@click.option("--weights-output", type=click.Path(path_type=Path), help="Where to write the weights that were used.")
+@_JSON
+def sample(
+    grammar: Path, weight_files: tuple[Path, ...], rule: str, seed: int, count: int, max_size: int,
+    output: Path | None, weights_output: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Generate texts, tiny ones first.
+
+    \b
+    Examples:
+      moire grammar sample math.ebnf --count 100 -o samples/
+      moire grammar sample math.ebnf --weights mine.json --weights-output used.json
+    """
+    with _sentences():
+        rules = _read(grammar, rule)
+        weights = _weights(rules, weight_files)
+        source = Source(rules, weights)
+        sizes = [1 + (max_size - 1) * n // max(1, count - 1) for n in range(count)]
+        texts = [flat(source.derive(seed * 1_000_003 + n, size)) for n, size in enumerate(sizes)]
+    if weights_output is not None:
+        options.write(weights_output, weights_of.text(weights).encode())
+    if output is not None:
+        for n, text in enumerate(texts, start=1):
+            options.write(output / f"sample-{n:04d}", text.encode())
+    if as_json:
+        click.echo(json.dumps(texts, indent=1, ensure_ascii=False))
+    elif output is None:
+        for text in texts:
+            click.echo(text)
+    return Exit.DONE
+
+
+@grammar.command("parse")
+@_GRAMMAR
+@click.argument("texts", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TEXT…")
+@_RULE
+@_JSON
+def parse_(grammar: Path, texts: tuple[Path, ...], rule: str, as_json: bool) -> int:
+    """Read texts and count which edges of the grammar they took: weights for texts like them.
+
+    \b
+    Examples:
+      moire grammar parse math.ebnf case1 case2 --json > like-these.json
+    """
+    with _sentences():
+        rules = _read(grammar, rule)
+        found = merged(_counted(rules, path) for path in texts)
+    if as_json:
+        click.echo(weights_of.text(found), nl=False)
+    else:
+        for path, count in sorted(found.items()):
+            click.echo(f"{count:8d}  {path}")
+    return Exit.DONE
+
+
+def _counted(rules: Grammar, path: Path) -> dict[str, int]:
+    try:
+        return counts(rules, [parse(rules, _text(path))])
+    except GrammarError as error:
+        raise GrammarError(f"{path}: {error}") from None
+
+
+@grammar.command("reduce")
+@_GRAMMAR
+@_WEIGHTS
+@_RULE
+@click.option("--set", "changes", multiple=True, metavar="PATH=N", help="A weight to set first; again for more.")
+@click.option(
+    "--propagate", "mode", default="zero", show_default=True, help="zero, max-child or reducer:half|zero|divide:N|…"
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to write the weights.")
+def reduce_(
+    grammar: Path, weight_files: tuple[Path, ...], rule: str, changes: tuple[str, ...], mode: str, output: Path | None
+) -> int:
+    """Change weights, and propagate what that leaves without a choice.
+
+    \b
+    Example:
+      moire grammar reduce g.ebnf --weights w.json --set foo/alt/0=0 --propagate max-child -o out.json
+    """
+    with _sentences():
+        rules = _read(grammar, rule)
+        weights = weights_of.default(rules)
+        for layer in (*(weights_of.load(file) for file in weight_files), dict(map(_change, changes))):
+            unknown = sorted(set(layer) - set(weights))
+            if unknown:
+                raise GrammarError(f"The grammar has no choice with the edge {unknown[0]}.")
+            weights |= layer
+        kind, _, by = mode.partition(":")
+        # The propagation itself refuses a mode it does not know.
+        new = without_endless(rules, propagate(rules, weights, None, kind, reducer(by or "zero")))  # type: ignore[arg-type]
+    if output is None:
+        click.echo(weights_of.text(new), nl=False)
+    else:
+        options.write(output, weights_of.text(new).encode())
+    return Exit.DONE
+
+
+def _change(text: str) -> tuple[str, int]:
+    path, equals, number = text.rpartition("=")
+    if not equals or not number.isascii() or not number.isdecimal():
+        raise UsageError(f"--set {text} is not PATH=N.", "Write for example start/alt/0=10.")
+    return path, int(number)
+
+
+@grammar.command(context_settings={"ignore_unknown_options": True})
+@_GRAMMAR
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
+@_WEIGHTS
+@_RULE
+@_SEED
+@click.option("--iterations", default=10, show_default=True, type=click.IntRange(1), help="How many texts to try.")
+@click.option("--max-size", default=50, show_default=True, type=click.IntRange(1), help="The size to grow to.")
+@click.option("--like", type=click.Path(path_type=Path), metavar="FILE", help="Shrink this text, or find one like it.")
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds the command may take.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Commands at once.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A folder for the failing texts.")
+@click.option("--weights-output", type=click.Path(path_type=Path), help="Where to write the weights that were used.")
+@_JSON
+def check(
+    grammar: Path, command: tuple[str, ...], weight_files: tuple[Path, ...], rule: str, seed: int, iterations: int,
+    max_size: int, like: Path | None, timeout: float, jobs: int, output: Path | None, weights_output: Path | None,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Run a command on generated texts until one fails, and shrink that one.
+
+    The command gets the text as a file in place of {case}, or at its end. Exit 0 is a pass and any other
+    code up to 125 a failure; a signal, a time-out or a command that is not there is trouble, and ends
+    the run.
+
+    \b
+    Examples:
+      moire grammar check math.ebnf --iterations 50 -- ./harness.sh {case}
+      moire grammar check math.ebnf --like old-failure.txt --json -- ./harness.sh {case}
+    """
+    with _sentences():
+        rules = _read(grammar, rule)
+        weights = _weights(rules, weight_files)
+        tree = parse(rules, _text(like)) if like is not None else None
+        if tree is not None:
+            weights = layered(rules, weights, counts(rules, [tree]))
+        source = Source(rules, weights)
+    if weights_output is not None:
+        options.write(weights_output, weights_of.text(weights).encode())
+    with tempfile.TemporaryDirectory(prefix="moire-") as folder, progress_bar(Console(stderr=True)) as bar:
+        harness = _Harness(command, Path(folder), timeout, jobs)
+        task = bar.add_task(grammar.name, total=None, found="")
+
+        tried = 0
+
+        def heard(step: Step) -> None:
+            nonlocal tried
+            tried += 1
+            bar.update(task, advance=1)
+            if step.failed:
+                bar.update(task, found=f"{len(step.text)} characters fail")
+
+        if tree is not None and not harness.holds([flat(tree)])[0]:
+            # The text itself fails: its own derivation is the best to shrink.
+            smallest = shrink(source, tree, harness.fails, batch=jobs, heard=heard)
+            result = Result(False, 1, seed, flat(tree), flat(smallest), smallest, tried)
+        else:
+            result = check_property(
+                source, harness.holds, iterations=iterations, max_size=max_size, seed=seed, batch=jobs, heard=heard
+            )
+    if output is not None and not result.passed:
+        options.write(output / "first-failure", (result.first_failure or "").encode())
+        options.write(output / "smallest", (result.smallest or "").encode())
+    _tell(replace(result, tree=None), as_json)
+    return Exit.DONE if result.passed else Exit.ERROR
+
+
+def _tell(result: Result, as_json: bool) -> None:
+    if as_json:
+        row = {
+            name: getattr(result, name) for name in ("passed", "trials", "first_failure", "smallest", "seed", "shrinks")
+        }
+        click.echo(json.dumps(row, indent=1, ensure_ascii=False))
+    elif result.passed:
+        click.echo(f"{result.trials} texts passed.")
+    else:
+        click.echo(f"Text {result.trials} failed, and the smallest that fails after {result.shrinks} more is:")
+        click.echo(result.smallest)
+
+
+class _Harness:
+    """A command that says by its exit code whether a property holds."""
+
+    def __init__(self, command: Sequence[str], folder: Path, timeout: float, jobs: int) -> None:
+        self._command = list(command) if any("{case}" in word for word in command) else [*command, "{case}"]
+        self._folder = folder
+        self._timeout = timeout
+        self._jobs = jobs
+
+    def fails(self, texts: Sequence[str]) -> list[bool]:
+        return [not well for well in self.holds(texts)]
+
+    def holds(self, texts: Sequence[str]) -> list[bool]:
+        if len(texts) == 1 or self._jobs == 1:
+            return [self._run(0, text) for text in texts]
+        with ThreadPoolExecutor(self._jobs) as pool:
+            return list(pool.map(self._run, range(len(texts)), texts))
+
+    def _run(self, slot: int, text: str) -> bool:
+        case = self._folder / f"case-{slot}"
+        case.write_text(text, "utf-8")
+        words = [word.replace("{case}", str(case)) for word in self._command]
+        try:
+            code = subprocess.run(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                timeout=self._timeout,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise MoireError(
+                f"{words[0]} did not end within {self._timeout:g} seconds on {text[:60]!r}.", "Give it more --timeout."
+            ) from None
+        except OSError as error:
+            raise UsageError(f"{words[0]} cannot be run: {error.strerror}.", "Check the command.") from None
+        if code < 0:
+            raise MoireError(f"{words[0]} died of signal {-code} on {text[:60]!r}.", "Mend the command first.")
+        if code > 125:
+            raise MoireError(f"{words[0]} ended with {code} on {text[:60]!r}.", "A failure is 1 to 125.")
+        return code == 0
