@@ -27,6 +27,7 @@ from moire.grammar import (
     write,
 )
 from moire.grammar.check import check
+from moire.grammar.prune import prune
 from moire.grammar.reduce import picked
 
 VECTORS = SHARED / "vectors" / "instacheck.json"
@@ -198,6 +199,26 @@ def test_a_rule_can_be_given_to_a_function_or_another_rule() -> None:
     assert flat(Source(grammar, default(grammar), {"n": "m"}).derive(1, 3)).replace(",", "").strip("m") == ""
     with pytest.raises(GrammarError):
         Source(grammar, default(grammar), {"n": "nope"})
+
+
+def test_a_grammar_pruned_to_a_text_generates_only_its_like() -> None:
+    grammar = read(MATH)
+    used = counts(grammar, [parse(grammar, "7*(7)")])
+    small = prune(grammar, layered(grammar, used))
+    assert "any-digit" in small.rules and "'8'" not in write(small) and "'+'" not in write(small)
+    made = source(read(write(small)))
+    for seed in range(60):
+        text = flat(made.derive(seed, 12))
+        assert set(text) <= set("7*()") and flat(parse(grammar, text)) == text
+
+
+def test_pruning_keeps_the_weights_under_their_new_paths() -> None:
+    grammar = read("r = 'a' | 'b' ( 'c' | 'd' | 'e' )? | s*\ns = 'x' | 'y'")
+    weights = {"r/alt/0": 0, "r/alt/1": 30, "r/alt/1/cat/1/opt/0/alt/1": 0, "r/alt/1/cat/1/opt/0/alt/2": 7,
+               "r/alt/2/star/nil": 0}  # fmt: skip
+    small = prune(grammar, layered(grammar, weights))
+    assert write(small, {}).splitlines()[:2] == ["r = 'b' ( 'c' | 'e' )?", "  | s+ ;"]
+    assert small.comment_weights == {"r/alt/0": 30, "r/alt/0/cat/1/opt/0/alt/1": 7}
 
 
 PROPERTIES: dict[str, Callable[[str], bool]] = {

@@ -50,7 +50,7 @@ def test_check_shrinks_the_same_for_any_number_of_jobs(math: Path, harness: Path
     wanted = {"passed", "trials", "first_failure", "smallest", "seed"}
     assert [run.returncode for run in runs] == [1, 1] and wanted <= set(one)
     assert {key: one[key] for key in wanted} == {key: three[key] for key in wanted}
-    assert not one["passed"] and len(one["smallest"]) <= 4 and (tmp_path / "o/smallest").read_text() == one["smallest"]
+    assert not one["passed"] and one["smallest"] == "7*0" and (tmp_path / "o/smallest").read_text() == one["smallest"]
     passed = moire("grammar", "check", math, "--json", "--", "true")
     assert passed.returncode == 0 and json.loads(passed.stdout)["passed"]
 
@@ -60,7 +60,7 @@ def test_a_failing_text_is_shrunk_itself(math: Path, harness: Path, tmp_path: Pa
     old.write_text("3+17*(2-9*4)")
     done = moire("grammar", "check", math, "--like", old, "--json", "--", harness)
     said = json.loads(done.stdout)
-    assert said["first_failure"] == "3+17*(2-9*4)" and len(said["smallest"]) <= 4 and "7" in said["smallest"]
+    assert said["first_failure"] == "3+17*(2-9*4)" and said["smallest"] in ("7*2", "7*1")
 
 
 def test_parse_and_reduce_speak_json(math: Path, tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from ..grammar import Grammar, GrammarError, Source, counts, flat, layered, parse, propagate, read, reducer
+from ..grammar import Grammar, GrammarError, Source, counts, flat, layered, parse, propagate, read, reducer, write
 from ..grammar import weights as weights_of
 from ..grammar.check import Result
 from ..grammar.check import check as check_property
+from ..grammar.prune import prune
 from ..grammar.reduce import without_endless
 from ..grammar.shrink import Step, shrink
 from ..grammar.tree import merged
@@ -184,6 +185,41 @@ def reduce_(
         click.echo(weights_of.text(new), nl=False)
     else:
         options.write(output, weights_of.text(new).encode())
+    return Exit.DONE
+
+
+@grammar.command("prune")
+@_GRAMMAR
+@_WEIGHTS
+@_RULE
+@click.option(
+    "--like", "texts", multiple=True, type=click.Path(path_type=Path), metavar="TEXT", help="Keep what it uses."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to write the EBNF.")
+@click.option("--weights-output", type=click.Path(path_type=Path), help="Where to write the weights that are left.")
+def prune_(
+    grammar: Path, weight_files: tuple[Path, ...], rule: str, texts: tuple[Path, ...], output: Path | None,
+    weights_output: Path | None,
+) -> int:  # fmt: skip
+    """Cut a grammar down to what its weights, or some texts, can reach.
+
+    \b
+    Examples:
+      moire grammar prune math.ebnf --weights w.json -o small.ebnf
+      moire grammar prune math.ebnf --like case1 --like case2
+    """
+    with _sentences():
+        rules = _read(grammar, rule)
+        weights = _weights(rules, weight_files)
+        if texts:
+            weights = layered(rules, weights, merged(_counted(rules, path) for path in texts))
+        small = prune(rules, weights)
+    if weights_output is not None:
+        options.write(weights_output, weights_of.text(weights_of.default(small)).encode())
+    if output is None:
+        click.echo(write(small), nl=False)
+    else:
+        options.write(output, write(small).encode())
     return Exit.DONE
 
 

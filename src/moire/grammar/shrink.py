@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .derive import Source
-from .model import Alt, Opt, Plus, Reference, Star, bare, children
+from .model import NIL, Alt, GrammarError, Opt, Pattern, Plus, Reference, Star, bare, children
+from .parse import Parser
 from .patterns import Chars, OneOf, Repeat
-from .tree import Tree, flat, walk
+from .tree import Tree, counts, flat, walk
 
 Place = tuple[int, ...]
 # Which of these texts fail? The answer has one truth value for each.
 Fails = Callable[[Sequence[str]], Sequence[bool]]
 Simplicity = tuple[int, int, int]
+# Characters of a text that is short enough to be read again and again.
+MOST_READ = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +90,31 @@ def _order(source: Source, tree: Tree) -> list[int]:
 
 
 def candidates(source: Source, tree: Tree) -> Iterator[Tree]:
-    """Simpler derivations, the boldest first: from the top of the tree to its leaves."""
+    """Simpler derivations, the boldest first: from the top of the tree to its leaves, and at last those of
+    texts with something cut out, which no step within the tree may lead to."""
     for place, here in _places(tree):
         for simpler in _simpler(source, here):
             yield _replaced(tree, place, simpler)
+    yield from _cut_out(source, tree)
+
+
+def _cut_out(source: Source, tree: Tree) -> Iterator[Tree]:
+    text = flat(tree)
+    # Reading takes its time, and a text that is read has no choices within its regular expressions.
+    if len(text) > MOST_READ or source.overrides or any(isinstance(one.node, Pattern) for one in walk(tree)):
+        return
+    parser = Parser(source.grammar)
+    size = len(text) // 2
+    while size:
+        for start in range(0, len(text), size):
+            try:
+                read = parser.parse(text[:start] + text[start + size :], tree.path)
+            except GrammarError:
+                continue
+            used = counts(source.grammar, [read])
+            if all(source.weights[edge] or not used[edge] for edge in used if not edge.endswith(f"/{NIL}")):
+                yield read
+        size //= 2
 
 
 def _places(tree: Tree) -> Iterator[tuple[Place, Tree]]:
