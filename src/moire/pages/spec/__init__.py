@@ -1,0 +1,1 @@
+"""The web's own specifications as data."""
