@@ -87,8 +87,8 @@ def _weights(grammar: Grammar, files: Sequence[Path]) -> dict[str, int]:
 @_WEIGHTS
 @_RULE
 @_SEED
-@click.option("--count", default=10, show_default=True, type=click.IntRange(1), help="How many texts.")
-@click.option("--max-size", default=20, show_default=True, type=click.IntRange(1), help="The size to grow to.")
+@click.option("--count", default=10, show_default=True, type=click.IntRange(1, 1_000_000), help="How many texts.")
+@click.option("--max-size", default=20, show_default=True, type=click.IntRange(1, 1000), help="The size to grow to.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A folder for the texts, one a file.")
 @click.option("--weights-output", type=click.Path(path_type=Path), help="Where to write the weights that were used.")
 @_JSON
@@ -237,7 +237,7 @@ def _change(text: str) -> tuple[str, int]:
 @_RULE
 @_SEED
 @click.option("--iterations", default=10, show_default=True, type=click.IntRange(1), help="How many texts to try.")
-@click.option("--max-size", default=50, show_default=True, type=click.IntRange(1), help="The size to grow to.")
+@click.option("--max-size", default=50, show_default=True, type=click.IntRange(1, 1000), help="The size to grow to.")
 @click.option("--like", type=click.Path(path_type=Path), metavar="FILE", help="Shrink this text, or find one like it.")
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds the command may take.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Commands at once.")
