@@ -202,6 +202,17 @@ def test_hunt_finds_reports_and_repeats_itself(tmp_path: Path) -> None:
     assert failing.returncode == 1
 
 
+def test_a_hunt_that_cannot_start_leaves_the_earlier_report(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "finding-001", tmp_path / "finding-notes"
+    for folder in (ours, theirs):
+        folder.mkdir()
+    (ours / "finding.json").write_text("{}")
+    done = moire("hunt", "change", "--base", "chromium@156", "--new", "/bin/true", "--pages", 3, "-o", tmp_path)
+    assert done.returncode == 4 and ours.exists() and theirs.exists()
+    done = moire("hunt", "change", "--base", "chromium@156", "--new", "chromium@156", "--pages", 3, "-o", tmp_path)
+    assert done.returncode == 0 and not ours.exists() and theirs.exists()
+
+
 def test_a_build_never_differs_from_itself(tmp_path: Path) -> None:
     done = moire("hunt", "change", "--base", "chromium@156", "--new", "chromium@156", "--measure", "exact",
                  "--pages", "60", "-o", tmp_path)  # fmt: skip

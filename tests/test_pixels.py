@@ -123,6 +123,10 @@ def test_pictures_of_other_sizes_differ() -> None:
     assert measure("exact").different(a, b)
     assert fuzzy(a, b).pixels == 20
     assert figures(a, b)["pixels"] == 20
+    white, smaller = np.full((60, 80, 3), 255, np.uint8), np.full((30, 40, 3), 255, np.uint8)
+    for name in ("exact", "pixels", "phash", "sqdiff", "ccoeff", "chi2", "fuzzy:0;0"):
+        assert measure(name).different(white, smaller), name
+    assert fuzzy(white, smaller) == fuzzy(smaller, white) and fuzzy(white, smaller).pixels == 60 * 80 - 30 * 40
 
 
 def test_figures_of_a_pair() -> None:

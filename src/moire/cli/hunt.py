@@ -76,6 +76,7 @@ async def _hunt(
         async with lab, aclosing(change_hunt.hunt(lab, base, new, measure, cases)) as hunt:
             for build in builds:
                 await lab.start(build)
+            folder.begin()
             with page_progress(Console(stderr=True)) as bar:
                 task = bar.add_task(f"{base.name} | {new.name}", total=pages, found="")
                 async for judged in hunt:

@@ -42,7 +42,8 @@ class Measure:
     threshold: float
 
     def different(self, a: Image, b: Image) -> bool:
-        return self.distance(a, b) > self.threshold
+        # Pictures of two sizes are two pictures, whatever the measure makes of them.
+        return a.shape != b.shape or self.distance(a, b) > self.threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,14 @@ class Fuzzy:
 
 
 def fuzzy(a: Image, b: Image) -> Fuzzy:
+    sizes = a.shape, b.shape
     a, b = common(a, b)
     worst = cv2.absdiff(a, b).max(axis=2)
+    if sizes[0] != sizes[1]:
+        # What only one of them has is as different as can be.
+        both = np.zeros(worst.shape, bool)
+        both[: min(sizes[0][0], sizes[1][0]), : min(sizes[0][1], sizes[1][1])] = True
+        worst[~both] = 255
     return Fuzzy(int(worst.max(initial=0)), int(np.count_nonzero(worst)))
 
 

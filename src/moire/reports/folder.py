@@ -37,8 +37,11 @@ class Folder:
         self._settings = settings
         self._findings: list[dict[str, Any]] = []
         place.mkdir(parents=True, exist_ok=True)
-        for old in place.glob("finding-*"):
-            shutil.rmtree(old)
+
+    def begin(self) -> None:
+        """Make room for a new report: an earlier one's findings go, and nothing that is not ours."""
+        for record in self._place.glob("finding-*/finding.json"):
+            shutil.rmtree(record.parent)
 
     def add(self, judged: Judged) -> None:
         name = f"finding-{len(self._findings) + 1:03d}"
