@@ -63,6 +63,13 @@ def test_a_failing_text_is_shrunk_itself(math: Path, harness: Path, tmp_path: Pa
     assert said["first_failure"] == "3+17*(2-9*4)" and said["smallest"] in ("7*2", "7*1")
 
 
+def test_line_ends_are_read_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "g").write_bytes(rb"a = 'x' '\r\n'")
+    moire("grammar", "sample", tmp_path / "g", "--count", 1, "-o", tmp_path / "out")
+    assert (tmp_path / "out/sample-0001").read_bytes() == b"x\r\n"
+    assert moire("grammar", "parse", tmp_path / "g", tmp_path / "out/sample-0001").returncode == 0
+
+
 def test_parse_and_reduce_speak_json(math: Path, tmp_path: Path) -> None:
     for name, text in (("a", "1+2"), ("b", "(3)\n")):
         (tmp_path / name).write_text(text)
@@ -86,6 +93,8 @@ def test_parse_and_reduce_speak_json(math: Path, tmp_path: Path) -> None:
         (("reduce", "{math}", "--set", "x"), 2, "PATH=N"), (("reduce", "{math}", "--set", "x=1"), 2, "no choice"),
         (("reduce", "{math}", "--propagate", "up"), 2, "no propagation"),
         (("check", "{math}", "--", "{no}"), 2, "cannot be run"),
+        (("check", "{math}", "--iteration", "3", "--", "true"), 2, "No such option"),
+        (("check", "{math}", "--timeout", "nan", "--", "true"), 2, "leaves no time"),
         (("check", "{math}", "--timeout", "0.3", "--", "sh", "-c", "sleep 9"), 1, "did not end within 0.3 seconds"),
         (("check", "{math}", "--", "sh", "-c", "kill -9 $$"), 1, "died of signal 9"),
     ],

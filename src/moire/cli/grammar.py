@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -58,7 +59,7 @@ def _sentences() -> Iterator[None]:
 
 def _read(path: Path, rule: str) -> Grammar:
     try:
-        text = path.read_text("utf-8")
+        text = path.read_bytes().decode("utf-8")
     except OSError as error:
         raise UsageError(f"The grammar {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -71,7 +72,7 @@ def _read(path: Path, rule: str) -> Grammar:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -230,7 +231,7 @@ def _change(text: str) -> tuple[str, int]:
     return path, int(number)
 
 
-@grammar.command(context_settings={"ignore_unknown_options": True})
+@grammar.command()
 @_GRAMMAR
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
 @_WEIGHTS
@@ -260,6 +261,8 @@ def check(
       moire grammar check math.ebnf --iterations 50 -- ./harness.sh {case}
       moire grammar check math.ebnf --like old-failure.txt --json -- ./harness.sh {case}
     """
+    if not 0 < timeout < math.inf:
+        raise UsageError(f"--timeout {timeout:g} leaves no time.", "Give seconds above 0.")
     with _sentences():
         rules = _read(grammar, rule)
         weights = _weights(rules, weight_files)
