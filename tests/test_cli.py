@@ -118,6 +118,13 @@ def test_check_never_says_different_by_mistake(page: Path, tmp_path: Path) -> No
     assert done.returncode == 129 and "mistake of Moire's own" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_long_names_hide_no_verdict_and_lose_no_picture(page: Path, tmp_path: Path) -> None:
+    names = [f"chromium@156?flags=--a=x{sign}y --b={'b' * 150}" for sign in ",;"]
+    done = moire("compare", page, "-b", names[0], "-b", names[1], "-o", tmp_path / "out", COLUMNS="80")
+    assert done.returncode == 0 and " same " in done.stdout, done.stdout + done.stderr
+    assert len(list((tmp_path / "out").glob("*.png"))) == 4
+
+
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(page: Path) -> None:
     done = moire("compare", page, "-b", "chromium@156?flags=--x=[/b]", "-b", "chromium@156", COLUMNS="200")
     assert done.returncode == 0 and "[/b]" in done.stdout, done.stderr

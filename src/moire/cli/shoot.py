@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import asdict
@@ -22,6 +23,9 @@ from ..pixels import Fuzzy, decode, difference, encode, side_by_side
 from . import options
 from .main import cli, run
 
+# Characters of a build's name in a table.
+SHOWN_NAME = 24
+
 _BUILDS = click.option(
     "--build", "-b", "names", multiple=True, required=True, metavar="BUILD", help="A build; give it again for more."
 )
@@ -32,7 +36,14 @@ _REPEATS = click.option(
 
 
 def _file_name(build: Build) -> str:
-    return re.sub(r"[^\w.@-]+", "_", build.name).strip("_")[:120]
+    """Short, and no two builds' the same."""
+    plain = re.sub(r"[^\w.@-]+", "_", build.name).strip("_")[:60]
+    return plain if plain == build.name else f"{plain}-{hashlib.sha256(build.name.encode()).hexdigest()[:8]}"
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the rest of a table."""
+    return name if len(name) <= SHOWN_NAME else f"{name[: SHOWN_NAME // 2]}…{name[-SHOWN_NAME // 2 + 1 :]}"
 
 
 @cli.command()
@@ -207,13 +218,14 @@ def _pictures(outcomes: dict[Build, list[Outcome]], folder: Path) -> dict[str, s
 def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
     table = Table(padding=(0, 0, 0, 1))
     for title in ("a", "b", "verdict", "pHash", "pixels", "max", "sqdiff", "flaky"):
-        table.add_column(title, no_wrap=title in ("a", "b"))
+        # Names may take two lines; a verdict or a number is never cut.
+        table.add_column(title, no_wrap=title not in ("a", "b"), overflow="fold")
     for pair in pairs:
         row = verdict_row(pair)
         style = {"same": "green", "different": "red"}.get(pair.verdict.kind, "yellow")
         numbers = [row["phash"], row["pixels"], row["max_difference"], row["sqdiff"]]
         shown = ["–" if n is None else f"{n:.6f}" if isinstance(n, float) else str(n) for n in numbers]
-        pair_names = escape(pair.a.name), escape(pair.b.name)
+        pair_names = escape(_short(pair.a.name)), escape(_short(pair.b.name))
         table.add_row(*pair_names, f"[{style}]{row['verdict']}[/]", *shown, f"{row['flake_rate']:.2f}")
     console = Console()
     console.print(table)
@@ -222,7 +234,8 @@ def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
             console.print(f"{pair.a.name} and {pair.b.name}: {pair.verdict.reason}", highlight=False, markup=False)
         elif pair.verdict.kind == "different":
             seen = Fuzzy(pair.verdict.figures["max_difference"], pair.verdict.figures["pixels"])
-            console.print(f"to allow it: {seen.meta}", highlight=False, soft_wrap=True)
+            words = f"{pair.a.name} and {pair.b.name}, to allow it: {seen.meta}"
+            console.print(words, highlight=False, soft_wrap=True, markup=False)
     for path in pictures.values():
         console.print(path, highlight=False, soft_wrap=True, markup=False)
 
