@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from moire.browsers import names
@@ -19,12 +17,6 @@ def build(name: str) -> Build:
 
 def pages(count: int, size: int, first: int = 0) -> list[str]:
     return [page(first + n, size).html.decode() for n in range(count)]
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    begun = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begun, result
 
 
 def row(measure: str, value: float, least: str, **details: Any) -> Row:

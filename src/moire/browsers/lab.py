@@ -67,7 +67,7 @@ class Station:
         self.build = build
         self.health = Health()
         self._crew = Crew([self._berth() for _ in range(processes)], tabs)
-        # Pages of the fast path: one more process than cores, so that none of them waits for an answer.
+        # Pages of the fast path: with a tab each, one process more keeps the cores busy between answers.
         self._screens = Crew([self._berth(screening=True) for _ in range(processes + 1)], tabs=1)
         self._screening = self._screens if build.engine == "chromium" else self._crew
         # A page on trial gets a process of its own, one page at a time: trials must not starve

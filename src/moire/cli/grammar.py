@@ -17,7 +17,7 @@ from rich.console import Console
 
 from ..grammar import Grammar, GrammarError, Source, counts, flat, layered, parse, propagate, read, reducer, write
 from ..grammar import weights as weights_of
-from ..grammar.check import Result
+from ..grammar.check import Result, trial
 from ..grammar.check import check as check_property
 from ..grammar.prune import prune
 from ..grammar.reduce import without_endless
@@ -108,8 +108,7 @@ def sample(
         rules = _read(grammar, rule)
         weights = _weights(rules, weight_files)
         source = Source(rules, weights)
-        sizes = [1 + (max_size - 1) * n // max(1, count - 1) for n in range(count)]
-        texts = [flat(source.derive(seed * 1_000_003 + n, size)) for n, size in enumerate(sizes)]
+        texts = [flat(trial(source, n, count, max_size, seed)) for n in range(count)]
     if weights_output is not None:
         options.write(weights_output, weights_of.text(weights).encode())
     if output is not None:

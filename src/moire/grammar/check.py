@@ -44,7 +44,7 @@ def check(
 
     for start in range(0, iterations, batch):
         trials = range(start, min(start + batch, iterations))
-        trees = [source.derive(seed * SEEDS_A_RUN + n, _size(n, iterations, max_size)) for n in trials]
+        trees = [trial(source, n, iterations, max_size, seed) for n in trials]
         texts = [flat(tree) for tree in trees]
         for n, tree, text, failed in zip(trials, trees, texts, fails(texts), strict=True):
             heard(Step(text, failed))
@@ -61,6 +61,7 @@ def check(
     return Result(True, iterations, seed)
 
 
-def _size(trial: int, iterations: int, max_size: int) -> int:
-    """From 1 to the largest in even steps."""
-    return 1 + (max_size - 1) * trial // max(1, iterations - 1) if max_size > 1 else max_size
+def trial(source: Source, number: int, iterations: int, max_size: int, seed: int) -> Tree:
+    """One of a run's derivations; their sizes go from 1 to the largest in even steps."""
+    size = 1 + (max_size - 1) * number // max(1, iterations - 1)
+    return source.derive(seed * SEEDS_A_RUN + number, size)

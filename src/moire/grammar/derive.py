@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 
 from .model import (
@@ -31,7 +32,7 @@ from .model import (
 )
 from .patterns import Chars, OneOf, Part, Repeat, Sequence, parts
 from .tree import AnyNode, Tree
-from .weights import Weights, check, default, height, heights
+from .weights import Heights, Weights, check, default, height, heights
 
 # Leaves a derivation may have before it hurries to an end, for each step of size.
 LEAVES_A_SIZE = 200
@@ -53,8 +54,14 @@ class Source:
         for name, other in self.overrides.items():
             if name not in self.grammar.rules or (isinstance(other, str) and other not in self.grammar.rules):
                 raise GrammarError(f"The override of {name!r} names a rule that the grammar does not have.")
-        object.__setattr__(self, "_heights", heights(self.grammar, self.weights))
-        object.__setattr__(self, "_loops", _loops(self.grammar))
+
+    @cached_property
+    def heights(self) -> Heights:
+        return heights(self.grammar, self.weights)
+
+    @cached_property
+    def loops(self) -> dict[str, set[str]]:
+        return _loops(self.grammar)
 
     def derive(self, seed: int, size: int, rule: str = "") -> Tree:
         name = rule or self.grammar.start
@@ -131,8 +138,6 @@ class _Derivation:
         self._source = source
         self._number = number
         self._leaves = leaves
-        self._heights: dict[str, float] = source._heights  # type: ignore[attr-defined]
-        self._loops: dict[str, set[str]] = source._loops  # type: ignore[attr-defined]
 
     def rule(self, name: str, size: int) -> Tree:
         other = self._source.overrides.get(name, name)
@@ -151,7 +156,7 @@ class _Derivation:
             case Pattern(pattern):
                 return Tree(path, node, (self.part(parts(pattern), size),))
             case Reference(name):
-                again = name in self._loops[rule]
+                again = name in self._source.loops[rule]
                 return Tree(path, node, (self.rule(name, size // 2 if again else size),))
             case Hidden(body):
                 return self.node(path, body, rule, size)
@@ -177,7 +182,7 @@ class _Derivation:
         weights = self._source.weights
         options = [(p, n, edge) for edge, (p, n) in enumerate(children(path, node)) if weights[p]]
         if size <= 0 and len(options) > 1:
-            by_height = [height(p, n, weights, self._heights) for p, n, _ in options]
+            by_height = [height(p, n, weights, self._source.heights) for p, n, _ in options]
             options = [option for option, h in zip(options, by_height, strict=True) if h == min(by_height)]
         p, n, edge = options[self._pick([weights[p] for p, _, _ in options])]
         return Tree(path, node, (self.node(p, n, rule, size),), edge=edge)

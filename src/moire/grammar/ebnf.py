@@ -61,7 +61,6 @@ def read(text: str, start: str = "") -> Grammar:
     while not reader.at_end():
         name, is_hidden, body = reader.rule()
         if name in rules:
-            # Several rules of one name are alternatives, as in most dialects.
             reader.fail(f"a new name: there is a rule {name!r} already")
         rules[name] = body
         if is_hidden:
