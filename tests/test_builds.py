@@ -299,7 +299,28 @@ def test_damaged_records_are_passed_over(own_home: Path) -> None:
     for name, text in {"a": "{", "b": "[]", "c": '{"engine": "chromium"}'}.items():
         (home.folder("builds") / name).mkdir()
         (home.folder("builds") / name / shelf.RECORD).write_text(text)
+    (home.folder("") / "versions.json").write_text("[1]")
     assert [b.version for b in shelf.installed() if b.source == "npm"] == [good.version]
+
+
+@pytest.mark.parametrize("damage", ["record", "program"])
+def test_a_damaged_build_is_installed_anew(
+    server: Server, own_home: Path, zipped: Callable[[str], Path], damage: str
+) -> None:
+    url = f"{server.url}/shell.zip"
+    downloads = {"chrome-headless-shell": [{"platform": "linux64", "url": url}]}
+    known = {"versions": [{"version": "150.0.1.0", "downloads": downloads}]}
+    server.files["/known-good-versions-with-downloads.json"] = json.dumps(known).encode()
+    server.files["/shell.zip"] = zipped("chrome-headless-shell-linux64/chrome-headless-shell")
+    name, source, base = "chromium@150", "chrome-for-testing", server.url
+    build = shelf.install(name, source, base).build
+    assert build.path is not None and build.folder is not None and not shelf.install(name, source, base).fresh
+    hurt = build.path if damage == "program" else build.folder / shelf.RECORD
+    hurt.unlink()
+    if damage == "record":
+        hurt.touch()
+    again = shelf.install(name, source, base)
+    assert again.fresh and again.build == build and build.path.is_file()
 
 
 KNOWN = [

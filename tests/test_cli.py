@@ -150,7 +150,19 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(page: Path) -> None:
         ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "--measure", "phash:x"),
         ("browsers", "install", "chromium@1"),
         ("browsers", "install", "chromium@108", "--source", "nowhere"),
+        ("browsers", "install", ""),
+        ("browsers", "install", "webkit"),
+        ("browsers", "install", "chromium@108", "--base-url", "http://127.0.0.1:1"),
         ("browsers", "remove", "chromium@1"),
+        ("browsers", "remove", "chromium@108", "http://x"),
+        ("browsers", "remove", "chromium@156"),
+        ("shot", "{page}", "-b", "chromium@156?colour=red"),
+        ("shot", "{page}", "-b", "{page}"),
+        ("shot", "/dev/zero", "-b", "chromium@156"),
+        ("shot", "{page}", "-b", "chromium@156", "-o", "{folder}/new.jpg"),
+        ("shot", "{page}", "-b", "chromium@156", "-o", "/proc/new.png"),
+        ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "-o", "{page}"),
+        ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "-o", "/proc/new"),
         ("hunt", "change", "--base", "chromium@156"),
         ("nonsense",),
     ],
@@ -166,12 +178,7 @@ def test_a_build_that_will_not_start_is_exit_four(page: Path, tmp_path: Path) ->
     dead.write_text("#!/bin/sh\necho out of luck >&2\nexit 1\n")
     dead.chmod(0o755)
     done = moire("shot", page, "-b", dead)
-    assert done.returncode == 4 and "out of luck" in done.stderr and "doctor" in done.stderr
-
-
-def test_a_system_build_is_not_ours_to_remove() -> None:
-    done = moire("browsers", "remove", "webkit")
-    assert done.returncode == 1 and "belongs to the system" in done.stderr
+    assert done.returncode == 4 and "out of luck" in done.stderr and "Check that" in done.stderr
 
 
 def test_list_and_available_and_doctor() -> None:
@@ -232,10 +239,36 @@ def test_ctrl_c_is_exit_130(newer: Path) -> None:
          "-o", str(newer.parent / "run")], stderr=subprocess.PIPE, text=True, env={**os.environ, "FORCE_COLOR": "1"},
     )  # fmt: skip
     assert process.stderr is not None
-    process.stderr.read(1)  # the progress bar has begun
+    while "100000" not in process.stderr.readline():  # the progress bar has begun
+        assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
-    assert process.returncode == 130 and "Traceback" not in said
+    assert process.returncode == 130 and "Traceback" not in said and "Stopped." in said
+    assert "of 100000 pages" in said
+
+
+def test_ctrl_c_before_anything_is_loaded_is_no_different_to_check(page: Path) -> None:
+    code = "import builtins, sys, moire.cli as c\n"
+    code += "def slow(*a, **k): raise KeyboardInterrupt\n"
+    code += "sys.argv = ['moire', 'check']; builtins.__import__ = slow; c.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (129, "moire: Stopped.\n")
+
+
+def test_a_hunt_that_could_test_nothing_says_why(tmp_path: Path) -> None:
+    broken = renderer(tmp_path / "broken", "echo no licence >&2; exit 3")
+    words = ("hunt", "change", "--base", "chromium@156", "--new", f"cmd:{broken}", "--pages", "3", "-o", tmp_path / "r")
+    done = moire(*words)
+    assert done.returncode == 1 and "Not one page" in done.stderr
+    assert "no licence" in (tmp_path / "r" / "index.html").read_text()
+
+
+def test_what_goes_to_a_file_is_whole_and_has_no_bars(tmp_path: Path) -> None:
+    listed = moire("browsers", "list", COLUMNS="40")
+    assert "chromium-headless-shell" in listed.stdout and "…" not in listed.stdout
+    hunted = moire("hunt", "change", "--base", "chromium@156", "--new", "chromium@156", "--pages", "3", "-o", tmp_path)
+    assert hunted.returncode == 0 and hunted.stderr == ""
+    assert moire("browsers", "list", PYTHONIOENCODING="ascii").returncode == 0
 
 
 def renderer(path: Path, body: str) -> Path:

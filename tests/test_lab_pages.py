@@ -78,7 +78,7 @@ async def test_pages_that_pester_are_shown_all_the_same(engine: Build) -> None:
 
 @pytest.mark.parametrize("engine", ["chromium@156", "firefox@153", "webkit@2.50"], indirect=True)
 async def test_an_endless_loop_is_hung_three_times_of_three(engine: Build) -> None:
-    options = LabOptions(deadline=3 if engine.engine == "chromium" else 5, processes=1)
+    options = LabOptions(deadline=3, processes=1)
     outcome = await shoot_and_check(engine, html("<script>for (;;);</script>"), options)
     assert outcome == Failure("hung", "not done before the deadline", 3)
 
@@ -90,12 +90,19 @@ async def test_an_endless_loop_is_hung_three_times_of_three(engine: Build) -> No
         "<script>location = 'elsewhere.html'</script>",
         "<meta http-equiv=refresh content='0; url=other.html'>",
         "<script>location.reload()</script>",
+        "<script>location = 'https://elsewhere.invalid/'</script>",
+        "<script>location = 'http://127.0.0.1:9/'</script>",
     ],
 )
 async def test_a_page_that_leaves_is_untestable(engine: Build, leaves: str) -> None:
     if "reload" in leaves and engine.engine != "chromium":
         pytest.skip("only Chromium tells a reload from a load")
-    outcome = await shoot_and_check(engine, html(leaves), LabOptions(deadline=8, processes=1))
+    outcome = await shoot_and_check(engine, html(leaves), LabOptions(deadline=5, processes=1))
+    assert isinstance(outcome, Failure) and outcome.kind == "untestable", outcome
+
+
+async def test_a_page_that_closes_its_window_did_not_crash(firefox: Build) -> None:
+    outcome = await shoot_and_check(firefox, html("<script>window.close()</script>"))
     assert isinstance(outcome, Failure) and outcome.kind == "untestable", outcome
 
 
@@ -142,6 +149,7 @@ async def test_the_network_ends_at_the_page_server(engine: Build) -> None:
         assert "localhost:48123" in asked and "127.0.0.1:48123" in asked
         if engine.engine != "webkit":
             assert any("example.com/f" in address for address in outcome.blocked)
+            assert "http://127.0.0.1:48123/l" in outcome.blocked
         if engine.engine == "chromium":
             assert any(address.startswith("ws://example.com/w") for address in outcome.blocked)
 

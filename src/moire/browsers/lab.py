@@ -31,6 +31,8 @@ Job = Callable[[Tab], Awaitable[T]]
 
 # Fresh processes that must all agree before a crash or hang is a page's own.
 REPEATS = 3
+# What opening a tab before a page and looking at it after its deadline may take.
+ASIDE_SECONDS = 5.0
 # Chromium alone keeps several tabs busy in one process; the others draw one page at a time well.
 TABS = {"chromium": 4, "firefox": 4, "webkit": 1, "webdriver": 1, "command": 1}
 
@@ -100,14 +102,21 @@ class Station:
 
         async def navigate(process: Process) -> Visit[T]:
             async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
-                await tab.load(address)
-                return Visit(await job(tab), tab.blocked)
+                try:
+                    async with asyncio.timeout(self._lab.options.deadline):
+                        await tab.load(address)
+                        return Visit(await job(tab), tab.blocked)
+                except TimeoutError:
+                    if reason := await tab.excuse():
+                        process.retire()
+                        raise Untestable(reason) from None
+                    raise
 
         try:
             if quick is not None and (seen := await quick()) is not None:
                 return seen
             async with self._crew.lease() as process:
-                return await self._attempt(process, navigate)
+                return await self._attempt(process, navigate, ASIDE_SECONDS)
         except Untestable as error:
             return Failure("untestable", str(error))
         except (_Hung, TabCrashed, BrowserGone):
@@ -131,9 +140,9 @@ class Station:
         _check_size(self.build, case.environment, png)
         return Visit(Shot(png, "fast"))
 
-    async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]]) -> T:
+    async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]], aside: float = 0.0) -> T:
         try:
-            async with asyncio.timeout(self._lab.options.deadline):
+            async with asyncio.timeout(self._lab.options.deadline + aside):
                 return await work(process)
         except TimeoutError:
             self.health.hangs += 1
@@ -155,7 +164,7 @@ class Station:
                 berth = self._berth(recycle_after=1)
                 try:
                     async with berth.lease() as process:
-                        seen = await self._attempt(process, work)
+                        seen = await self._attempt(process, work, ASIDE_SECONDS)
                     self.health.trouble += 1
                     return replace(seen, trouble=attempt + 1)
                 except Untestable as error:

@@ -30,6 +30,12 @@ _QUERY = re.compile(rf"\?(?=(?:{'|'.join(_ARGUMENTS)})=)")
 def resolve(name: str, installed: Sequence[Build] | None = None) -> Build:
     """The build of that name, or UnknownBuild with the remedy."""
     head, *rest = _QUERY.split(name, maxsplit=1)
+    engine, asked, argument = head.partition("?")
+    if asked and engine.partition("@")[0] in ("chromium", "firefox", "webkit"):
+        raise UsageError(
+            f"?{argument} is no argument of a build.",
+            f"Write {', '.join(f'?{a}=…' for a in _ARGUMENTS)}, with & between.",
+        )
     build = _base(head, installed)
     return _with_arguments(build, rest[0]).named(name) if rest else build
 

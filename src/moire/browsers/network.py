@@ -12,3 +12,7 @@ class Network:
 
     pages: str
     proxy: str
+
+    def blocks(self, url: str) -> bool:
+        """Whether a page that asks for this address asks in vain."""
+        return not url.startswith((f"http://{self.pages}/", "data:", "about:", "blob:"))

@@ -8,13 +8,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ..nouns import Build, Engine, MoireError, UnknownBuild
+from ..nouns import Build, Engine, MoireError, UnknownBuild, UsageError
 from . import home
 from .download import Progress, downloads_of_one_install, silent
 from .sources.archives import ChromeForTesting, Mozilla, Snapshots
@@ -49,6 +48,8 @@ def sources(name: str = "", base_url: str = "") -> list[Source]:
         "snapshots": lambda: Snapshots(base_url) if base_url else Snapshots(),
         "mozilla": lambda: Mozilla(base_url) if base_url else Mozilla(),
     }
+    if base_url and name not in ("chrome-for-testing", "snapshots", "mozilla"):
+        raise UsageError("--base-url is for an archive.", "Name it: --source chrome-for-testing, snapshots or mozilla.")
     if not name:
         return [Npm(), Debian()]
     if name not in made:
@@ -64,11 +65,18 @@ def installed() -> list[Build]:
 
 def _own() -> Iterator[Build]:
     for record in sorted(home.folder("builds").glob(f"*/{RECORD}")):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            data = json.loads(record.read_text())
-            yield _build(
-                data["engine"], data["version"], data["source"], record.parent / data["program"], record.parent
-            )
+        if build := _recorded(record.parent):
+            yield build
+
+
+def _recorded(place: Path) -> Build | None:
+    """The build in a folder of the shelf; a damaged one counts as not there."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        data = json.loads((place / RECORD).read_text())
+        program = place / data["program"]
+        if program.is_file():
+            return _build(data["engine"], data["version"], data["source"], program, place)
+    return None
 
 
 def _system() -> Iterator[Build]:
@@ -90,8 +98,8 @@ def _version(path: Path, engine: Engine) -> str:
     key = f"{path.resolve()}:{status.st_mtime_ns}:{status.st_size}"
     memory = home.folder("") / "versions.json"
     known: dict[str, str] = {}
-    with contextlib.suppress(OSError, ValueError):
-        known = json.loads(memory.read_text())
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        known = dict(json.loads(memory.read_text()))
     if not known.get(key):
         known[key] = _ask_webkit() if engine == "webkit" else _ask_version(path)
         fresh = memory.with_name(f"versions.{os.getpid()}.tmp")
@@ -131,6 +139,8 @@ def identify(path: Path) -> Build:
         engine = "firefox"
     elif "webkit" in name:
         engine = "webkit"
+    if not os.access(path, os.X_OK):
+        raise UnknownBuild(f"{path} is not a program.", "Give a browser's own program, or make it executable.")
     return _build(engine, _version(path, engine) or "0", "path", path).named(str(path))
 
 
@@ -142,35 +152,41 @@ class Installed:
 
 def install(name: str, source: str = "", base_url: str = "", progress: Progress = silent) -> Installed:
     """Put a build on the shelf, once, however many ask for it at the same time."""
+    places, limit = sources(source, base_url), _limit()
     engine, _, version = name.partition("@")
+    if engine == "webkit":
+        raise UnknownBuild("WebKitGTK comes with the system.", "Run `apt-get install webkit2gtk-driver xvfb`.")
+    if engine not in ("chromium", "firefox"):
+        raise UnknownBuild(
+            f"{name!r} names no build that can be installed.",
+            "Write chromium@108 or firefox@153; `moire browsers available` lists what there is.",
+        )
     wanted = [b for b in installed() if b.engine == engine and _is(b, version) and (not source or b.source == source)]
     if wanted:
         return Installed(wanted[-1], False)
-    offer = choose(engine, version, source, base_url)
+    offer = choose(engine, version, places)
     key = re.sub(r"[^\w.-]+", "-", f"{offer.engine}-{offer.version}-{offer.source}")
     with home.lock(f"install-{key}"):
         place = home.folder("builds") / key
-        if not (place / RECORD).exists():
-            _unpack(offer, place, sources(offer.source, base_url)[0], progress)
-            fresh = True
-        else:
-            fresh = False
-    evict()
-    data = json.loads((place / RECORD).read_text())
-    return Installed(_build(data["engine"], data["version"], data["source"], place / data["program"], place), fresh)
+        build = _recorded(place)
+        fresh = build is None
+        if build is None:
+            build = _unpack(offer, place, next(s for s in places if s.name == offer.source), progress)
+    evict(limit)
+    return Installed(build, fresh)
 
 
-def choose(engine: str, version: str, source: str = "", base_url: str = "") -> Offer:
-    offers = [o for s in sources(source, base_url) for o in s.offers(engine, version)]
+def choose(engine: str, version: str, places: Iterable[Source]) -> Offer:
+    offers = [o for place in places for o in place.offers(engine, version)]
     if not offers:
         raise UnknownBuild(
             f"No source offers {engine}@{version}." if version else f"No source offers {engine}.",
-            f"`moire browsers available {engine or 'chromium'}` lists what there is.",
+            f"`moire browsers available {engine}` lists what there is.",
         )
     return max(offers, key=lambda o: position(o.version))
 
 
-def _unpack(offer: Offer, place: Path, source: Source, progress: Progress) -> None:
+def _unpack(offer: Offer, place: Path, source: Source, progress: Progress) -> Build:
     """Beside its place first, and moved there whole."""
     fresh = place.with_name(f".{place.name}.{os.getpid()}")
     # The lock is ours: what others began and did not end is left over.
@@ -180,14 +196,14 @@ def _unpack(offer: Offer, place: Path, source: Source, progress: Progress) -> No
         fresh.mkdir(parents=True)
         with downloads_of_one_install():
             program = source.install(offer, fresh, progress)
-        version = offer.version
-        record: dict[str, Any] = {
-            "engine": offer.engine, "version": version, "source": offer.source, "detail": offer.detail,
+        record = {
+            "engine": offer.engine, "version": offer.version, "source": offer.source, "detail": offer.detail,
             "program": str(program.relative_to(fresh)),
         }  # fmt: skip
         (fresh / RECORD).write_text(json.dumps(record, indent=1))
         shutil.rmtree(place, ignore_errors=True)
         fresh.rename(place)
+        return _build(offer.engine, offer.version, offer.source, place / record["program"], place)
     except OSError as error:
         raise MoireError(f"{offer.name} cannot be unpacked: {error.strerror}.", "Free some disk space.") from None
     finally:
@@ -198,9 +214,22 @@ def _is(build: Build, version: str) -> bool:
     return not version or build.version == version or build.version.startswith(version + ".")
 
 
+def removable(name: str) -> Build:
+    """The one build of that name that Moire installed."""
+    engine, _, version = name.partition("@")
+    known = [b for b in installed() if b.engine == engine and _is(b, version)]
+    own = [b for b in known if b.folder is not None]
+    if len(own) > 1:
+        raise UsageError(f"{name} is several: {', '.join(b.name for b in own)}.", "Name the one to remove.")
+    if own:
+        return own[0]
+    if known:
+        raise UsageError(f"{name} belongs to the system.", "Remove it with the system's package manager.")
+    raise UnknownBuild(f"{name!r} is not installed.", "`moire browsers list` shows what is.")
+
+
 def remove(build: Build) -> None:
-    if build.folder is None:
-        raise MoireError(f"{build.name} belongs to the system.", "Remove it with the system's package manager.")
+    assert build.folder is not None
     with home.lock(f"use-{build.folder.name}", wait=False) as free:
         if not free:
             raise MoireError(f"{build.name} is in use.", "Stop the run that uses it first.")
@@ -219,12 +248,17 @@ def use(build: Build, stack: ExitStack) -> None:
             os.utime(build.folder / RECORD)
 
 
-def evict(limit_gib: float | None = None) -> list[Build]:
+def _limit() -> float:
+    said = os.environ.get("MOIRE_BUILDS_GIB", "")
+    with contextlib.suppress(ValueError):
+        limit = float(said) if said else LIMIT_GIB
+        if limit >= 0:
+            return limit
+    raise UsageError(f"MOIRE_BUILDS_GIB is {said!r}, which is no limit.", "Give it in GiB, for example 25.")
+
+
+def evict(limit_gib: float) -> list[Build]:
     """Drop the least recently used builds until the shelf is within its limit."""
-    try:
-        limit = float(os.environ.get("MOIRE_BUILDS_GIB", LIMIT_GIB)) if limit_gib is None else limit_gib
-    except ValueError:
-        raise MoireError("MOIRE_BUILDS_GIB is no number.", "Give the limit in GiB, for example 25.") from None
     shelf = sorted(
         ((b, _bytes(b.folder), _last_use(b.folder)) for b in _own() if b.folder is not None),
         key=lambda row: row[2],
@@ -233,7 +267,7 @@ def evict(limit_gib: float | None = None) -> list[Build]:
     gone = []
     # The newest is what was just asked for.
     for build, size, _ in shelf[:-1]:
-        if total <= limit * 2**30:
+        if total <= limit_gib * 2**30:
             break
         with contextlib.suppress(MoireError):
             remove(build)

@@ -37,6 +37,16 @@ class Health:
     trouble: int = 0
     pages: int = 0
 
+    def __str__(self) -> str:
+        """In words, and of what went wrong only what did."""
+        wrong = {
+            "failed starts": self.failed_starts, "crashes": self.crashes, "hangs": self.hangs,
+            "pages tried again": self.trouble,
+        }  # fmt: skip
+        return ", ".join(
+            [f"{self.pages} pages in {self.starts} processes", *(f"{n} {what}" for what, n in wrong.items() if n)]
+        )
+
 
 class Process:
     """One running browser, its pages and its spare tabs."""

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..browsers import doctor as examine
-from ..browsers import names, shelf
+from ..browsers import shelf
 from ..nouns import Build, Exit
-from .main import cli, run
+from . import options
+from .root import cli, run
 from .progress import downloads
 
 _SOURCE = click.option(
@@ -50,7 +50,7 @@ def _table(rows: Iterable[dict[str, str]]) -> None:
     table = Table(*rows[0])
     for row in rows:
         table.add_row(*map(escape, row.values()))
-    Console().print(table)
+    options.console().print(table)
 
 
 @browsers.command("list")
@@ -141,8 +141,7 @@ def remove(builds: tuple[str, ...]) -> int:
     Example:
       moire browsers remove chromium@108
     """
-    for name in builds:
-        build = names.resolve(name)
+    for build in [shelf.removable(name) for name in builds]:
         shelf.remove(build)
         click.echo(f"{build.name}: removed")
     return Exit.DONE
@@ -161,9 +160,10 @@ def doctor(as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps([f.row() for f in findings], indent=1))
     else:
-        console = Console()
+        console = options.console()
+        well, ill = ("✓", "✗") if console.encoding.startswith("utf") else ("well:", "ill:")
         for finding in findings:
-            mark = "[green]✓[/]" if finding.well else "[red]✗[/]"
+            mark = f"[green]{well}[/]" if finding.well else f"[red]{ill}[/]"
             console.print(f"{mark} {escape(f'{finding.what}: {finding.says}')}", highlight=False, soft_wrap=True)
             if finding.remedy:
                 console.print(f"    {finding.remedy}", highlight=False, soft_wrap=True, markup=False)

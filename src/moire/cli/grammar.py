@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from ..grammar import Grammar, GrammarError, Source, counts, flat, layered, parse, propagate, read, reducer, write
 from ..grammar import weights as weights_of
@@ -25,7 +24,7 @@ from ..grammar.shrink import Step, shrink
 from ..grammar.tree import merged
 from ..nouns import Exit, MoireError, UsageError
 from . import options
-from .main import cli
+from .root import cli
 from .progress import pages as progress_bar
 
 _GRAMMAR = click.argument("grammar", type=click.Path(path_type=Path))
@@ -269,9 +268,10 @@ def check(
         if tree is not None:
             weights = layered(rules, weights, counts(rules, [tree]))
         source = Source(rules, weights)
+    options.folder_for(output)
     if weights_output is not None:
         options.write(weights_output, weights_of.text(weights).encode())
-    with tempfile.TemporaryDirectory(prefix="moire-") as folder, progress_bar(Console(stderr=True)) as bar:
+    with tempfile.TemporaryDirectory(prefix="moire-") as folder, progress_bar() as bar:
         harness = _Harness(command, Path(folder), timeout, jobs)
         task = bar.add_task(grammar.name, total=None, found="")
 
@@ -292,10 +292,10 @@ def check(
             result = check_property(
                 source, harness.holds, iterations=iterations, max_size=max_size, seed=seed, batch=jobs, heard=heard
             )
+    _tell(replace(result, tree=None), as_json)
     if output is not None and not result.passed:
         options.write(output / "first-failure", (result.first_failure or "").encode())
         options.write(output / "smallest", (result.smallest or "").encode())
-    _tell(replace(result, tree=None), as_json)
     return Exit.DONE if result.passed else Exit.ERROR
 
 

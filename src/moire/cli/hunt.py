@@ -9,19 +9,19 @@ from contextlib import aclosing
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import change as change_hunt
-from ..nouns import Build, Case, Exit
+from ..nouns import Build, Case, Exit, MoireError
 from ..pixels import Measure
 from ..reports.folder import Folder
 from . import options
-from .main import cli, run
+from .root import cli, run
 from .progress import pages as page_progress
 
 # A crash, hang or difference is for people to see; the rest is counted.
 _FINDINGS = {"different", "crashed", "hung"}
+SHOWN_REASONS = 10
 
 
 @cli.group()
@@ -60,16 +60,21 @@ def change(
     settings = {"base": base, "new": new_, "pages": pages, "seed": seed, "page_size": page_size, "measure": measure}
     folder = Folder(output, builds[0], builds[1], settings)
     cases = change_hunt.cases(seed, pages, page_size)
-    found, index = run(_hunt(builds, how, cases, pages, folder, options.lab(deadline, serve_host)))
+    seen, index = run(_hunt(builds, how, cases, pages, folder, options.lab(deadline, serve_host)))
+    found = sum(seen[kind] for kind in _FINDINGS)
     click.echo(f"{found} findings. Open {index}")
+    if seen["untestable"] == pages:
+        raise MoireError("Not one page could be tested.", "The report says why.")
     return Exit.ERROR if fail_on_finding and found else Exit.DONE
 
 
 async def _hunt(
     builds: list[Build], measure: Measure, cases: Iterator[Case], pages: int, folder: Folder, lab_options: LabOptions
-) -> tuple[int, Path | None]:
+) -> tuple[Counter[str], Path | None]:
     base, new = builds
     verdicts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    index: Path | None = None
     begun = time.monotonic()
     lab = Lab(builds, lab_options)
     try:
@@ -77,21 +82,27 @@ async def _hunt(
             for build in builds:
                 await lab.start(build)
             folder.begin()
-            with page_progress(Console(stderr=True)) as bar:
+            with page_progress() as bar:
                 task = bar.add_task(f"{base.name} | {new.name}", total=pages, found="")
                 async for judged in hunt:
                     verdicts[judged.verdict.kind] += 1
                     if judged.verdict.kind in _FINDINGS:
                         folder.add(judged)
+                    elif judged.verdict.kind == "untestable":
+                        reasons[judged.verdict.reason] += 1
                     words = ", ".join(f"{n} {kind}" for kind, n in sorted(verdicts.items()) if kind != "same")
                     bar.update(task, advance=1, found=words)
     finally:
         # Also when the hunt is broken off: what was found so far is worth a report.
         seconds = time.monotonic() - begun
-        summary = {
-            "pages": sum(verdicts.values()), **dict(sorted(verdicts.items())),
-            "seconds": round(seconds, 1), "pages a second": round(sum(verdicts.values()) / max(seconds, 0.1), 1),
-            **{build.name: str(lab.health(build)) for build in builds},
-        }  # fmt: skip
-        index = folder.finish(summary) if verdicts else None
-    return sum(verdicts[kind] for kind in _FINDINGS), index
+        done = verdicts.total()
+        if done:
+            index = folder.finish({
+                "pages": done, **dict(sorted(verdicts.items())),
+                "seconds": round(seconds, 1), "pages a second": round(done / max(seconds, 0.1), 1),
+                **{build.name: str(lab.health(build)) for build in builds},
+                **{f"untestable: {reason}": n for reason, n in reasons.most_common(SHOWN_REASONS)},
+            })  # fmt: skip
+        if done < pages:
+            click.echo(f"Ended after {done} of {pages} pages." + (f" Open {index}" if index else ""), err=True)
+    return verdicts, index

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from rich.console import Console
 
 from ..browsers import names, shelf
 from ..browsers.lab import LabOptions
@@ -69,6 +72,32 @@ def the_measure(text: str) -> Measure:
         raise UsageError(str(error)) from None
 
 
+def folder_for(path: Path | None) -> None:
+    """Make the folder that results will go to, before the work: a place that takes none is known now."""
+    if path is None:
+        return
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except FileExistsError:
+        raise UsageError(f"-o {path} is a file.", "Give a folder.") from None
+    except OSError as error:
+        raise UsageError(f"Nothing can be written to {path}: {error.strerror}.", "Give another folder.") from None
+
+
+def file_for(path: Path | None) -> None:
+    """The same for one file."""
+    if path is not None:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder.", "Give a file's name.")
+        folder_for(path.parent)
+
+
 def write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
+
+
+def console() -> Console:
+    """Standard output. What is not a terminal has no width to fit into."""
+    return Console() if sys.stdout.isatty() else Console(width=1000)

@@ -27,9 +27,10 @@ from ..browsers.download import Progress as Listener
 @contextmanager
 def downloads() -> Iterator[Listener]:
     """A listener that draws a bar for every file."""
+    console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console, disable=not console.is_terminal,
     )  # fmt: skip
     tasks: dict[str, TaskID] = {}
 
@@ -52,10 +53,11 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:.1f}/s" if task.speed else "–/s", style="cyan")
 
 
-def pages(console: Console | None = None) -> Progress:
+def pages() -> Progress:
     """Pages done, rate, time gone and time left, and what was found."""
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeElapsedColumn(),
         TimeRemainingColumn(), TextColumn("{task.fields[found]}"),
-        console=console or Console(stderr=True),
+        console=console, disable=not console.is_terminal,
     )  # fmt: skip

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from .. import inspect
 from ..browsers.lab import Lab, Visit
-from ..nouns import Build, Case, CheckExit, Dump, Exit, Failure, Outcome, Shot
+from ..nouns import Build, Case, CheckExit, Dump, Exit, Failure, Outcome, Shot, UsageError
 from ..oracles import change
 from ..pixels import Fuzzy, decode, difference, encode, side_by_side
 from . import options
-from .main import cli, run
+from .root import cli, run
 
+# What people name pictures that cannot be had here.
+OTHER_PICTURES = {".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff"}
 # Characters of a build's name in a table.
 SHOWN_NAME = 24
 
@@ -67,6 +68,10 @@ def shot(
     """
     builds = options.builds(names)
     case = Case.from_file(page, options.environment(**env))
+    if output is not None and output.suffix.lower() in OTHER_PICTURES and not output.is_dir():
+        raise UsageError(f"-o {output}: pictures are PNG.", "Name a file that ends in .png, or a folder.")
+    for build in builds:
+        options.file_for(_place(output, page, build, len(builds)))
     outcomes, dumps = run(_shots(builds, case, options.lab(deadline, serve_host), dumped))
     rows = []
     for build, outcome in zip(builds, outcomes, strict=True):
@@ -88,8 +93,8 @@ def shot(
         click.echo(json.dumps(rows, indent=1))
     else:
         for row in rows:
-            what = row["path"] if row["outcome"] == "shot" else f"{row['outcome']}: {row['reason']}"
-            click.echo(f"{row['build']}: {what}" + (f", {row['dump']}" if "dump" in row else ""))
+            failure = f"{row['outcome']}: {row['reason']}" if "reason" in row else ""
+            click.echo(f"{row['build']}: {', '.join(filter(None, (row.get('path'), row.get('dump'), failure)))}")
             for address in row.get("blocked", []):
                 click.echo(f"  blocked {address}")
     return Exit.DONE if all(row["outcome"] == "shot" for row in rows) else Exit.ERROR
@@ -129,8 +134,16 @@ def compare(
       moire compare page.html --build chromium@150 --build chromium@156
       moire compare page.html -b chromium -b firefox -b webkit --measure phash -o out/ --json
     """
+    options.folder_for(output)
     outcomes, pairs, case = _compare(page, names, measure, repeats, deadline, serve_host, env)
-    pictures = _pictures(outcomes, output) if output is not None else {}
+    pictures: dict[str, str] = {}
+    trouble: OSError | None = None
+    try:
+        if output is not None:
+            _pictures(outcomes, output, pictures)
+    except OSError as error:
+        # The verdict is known, whatever became of the pictures.
+        trouble = error
     if as_json:
         rows = [{"a": p.a.name, "b": p.b.name, **verdict_row(p)} for p in pairs]
         click.echo(
@@ -138,6 +151,8 @@ def compare(
         )
     else:
         _show(pairs, pictures)
+    if trouble is not None:
+        raise trouble
     return Exit.DONE
 
 
@@ -196,9 +211,8 @@ def _compare(
     return (*run(work()), case)
 
 
-def _pictures(outcomes: dict[Build, list[Outcome]], folder: Path) -> dict[str, str]:
+def _pictures(outcomes: dict[Build, list[Outcome]], folder: Path, made: dict[str, str]) -> None:
     """Each build's picture, and a difference and a side-by-side of every pair that has both."""
-    made: dict[str, str] = {}
     shots = {build: taken[0] for build, taken in outcomes.items() if isinstance(taken[0], Shot)}
 
     def keep(name: str, png: bytes) -> None:
@@ -212,7 +226,6 @@ def _pictures(outcomes: dict[Build, list[Outcome]], folder: Path) -> dict[str, s
         name = f"{_file_name(a)}--{_file_name(b)}"
         keep(f"{name}.difference", encode(difference(*images)))
         keep(f"{name}.side-by-side", encode(side_by_side([*images, difference(*images)])))
-    return made
 
 
 def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
@@ -227,7 +240,7 @@ def _show(pairs: list[change.Pair], pictures: dict[str, str]) -> None:
         shown = ["–" if n is None else f"{n:.6f}" if isinstance(n, float) else str(n) for n in numbers]
         pair_names = escape(_short(pair.a.name)), escape(_short(pair.b.name))
         table.add_row(*pair_names, f"[{style}]{row['verdict']}[/]", *shown, f"{row['flake_rate']:.2f}")
-    console = Console()
+    console = options.console()
     console.print(table)
     for pair in pairs:
         if pair.verdict.kind not in ("same", "different"):

@@ -74,6 +74,8 @@ class Case:
     @classmethod
     def from_file(cls, path: Path, environment: Environment | None = None) -> Case:
         try:
+            if path.exists() and not path.is_file() and not path.is_dir():
+                raise UsageError(f"{path} is no ordinary file.", "Save the page to one first.")
             html = path.read_bytes()
         except FileNotFoundError:
             raise UsageError(f"There is no page at {path}.", "Check the path.") from None

@@ -6,12 +6,16 @@ raise the exceptions below and nothing else; the Lab turns those into outcomes.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
-from ...nouns import Case, Environment
+from ...nouns import Build, Case, Environment, LaunchError
 from .ready import settle
+
+# For a page that is not busy.
+ANSWER_SECONDS = 2.0
 
 
 class DriverError(Exception):
@@ -32,6 +36,17 @@ class Untestable(DriverError):
 
 class Unsupported(DriverError):
     """The build has no such way of being driven; another will do."""
+
+
+def would_not_start(build: Build, said: object) -> LaunchError:
+    words = str(said or "no answer").strip().rstrip(".")
+    if build.source == "path":
+        remedy = f"Check that {build.path} is a browser that Moire can drive: Chromium, Firefox or WebKitWebDriver."
+    elif build.flags or build.environ or build.prefs:
+        remedy = "Try it without its arguments, then run `moire browsers doctor`."
+    else:
+        remedy = "Run `moire browsers doctor`."
+    return LaunchError(f"{build.name} would not start: {words}.", remedy)
 
 
 class Tab(Protocol):
@@ -67,6 +82,10 @@ class Tab(Protocol):
     async def screenshot(self) -> bytes:
         """The viewport as PNG."""
 
+    async def excuse(self) -> str:
+        """Why a page that was not ready in time may not hang all the same, where the engine's events do
+        not tell; empty if it does hang."""
+
     @property
     def blocked(self) -> tuple[str, ...]:
         """Addresses beyond the page server that the page asked for, in order, each once."""
@@ -92,6 +111,16 @@ class Scripted(ABC):
     async def focus(self, selector: str) -> None:
         find = f"document.querySelector({json.dumps(selector)})"
         await self.evaluate(f"(e => e ? (e.focus(), true) : false)({find})")
+
+    async def excuse(self) -> str:
+        """A page that still answers does not hang. The one way to be unready for ever, then, is a page
+        that tried to leave and could not: engines stop drawing it."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self.evaluate("1")
+        except (TimeoutError, DriverError):
+            return ""
+        return "the page answers but is never ready: it may have tried to leave"
 
 
 class Browser(Protocol):

@@ -14,7 +14,7 @@ from typing import Any
 from ...nouns import Build, Case, Environment, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, Scripted, TabCrashed, Unsupported, Untestable
+from .base import BrowserGone, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
 from .cdp import CommandFailed, Connection, Params
 from .ready import at_rest, ready
 
@@ -110,9 +110,10 @@ class ChromiumBrowser:
     single = False
 
     def __init__(
-        self, build: Build, child: Child, connection: Connection, folder: Path, on_demand: bool = False
+        self, build: Build, child: Child, connection: Connection, folder: Path, network: Network, on_demand: bool
     ) -> None:
         self.build = build
+        self._network = network
         self.version = build.version
         self._on_demand = on_demand
         self._child = child
@@ -156,7 +157,7 @@ class ChromiumBrowser:
             os.close(their_in)
             os.close(their_out)
         connection = Connection()
-        browser = cls(build, child, connection, folder, on_demand)
+        browser = cls(build, child, connection, folder, network, on_demand)
         try:
             await connection.attach(our_in, our_out)
             async with asyncio.timeout(LAUNCH_SECONDS):
@@ -173,10 +174,7 @@ class ChromiumBrowser:
             await browser.close()
             if on_demand:
                 raise Unsupported("the build does not start with frames on demand") from None
-            raise LaunchError(
-                f"{build.name} would not start: {words[-1] if words else error or 'no answer'}.",
-                "Run `moire browsers doctor`.",
-            ) from None
+            raise would_not_start(build, words[-1] if words else error) from None
         except asyncio.CancelledError:
             await browser.close()
             raise
@@ -221,7 +219,8 @@ class ChromiumBrowser:
                 )
             )["targetId"]
             attached = await call("Target.attachToTarget", {"targetId": target, "flatten": True})
-            tab = ChromiumTab(self._connection, context, attached["sessionId"], environment, self._on_demand)
+            session = attached["sessionId"]
+            tab = ChromiumTab(self._connection, context, session, environment, self._network, self._on_demand)
             self._tabs[target] = tab
             tab.on_close = lambda: self._tabs.pop(target, None)
             await tab.prepare()
@@ -241,12 +240,14 @@ class ChromiumBrowser:
 
 class ChromiumTab(Scripted):
     def __init__(
-        self, connection: Connection, context: str, session: str, environment: Environment, on_demand: bool
-    ) -> None:
+        self, connection: Connection, context: str, session: str, environment: Environment, network: Network,
+        on_demand: bool,
+    ) -> None:  # fmt: skip
         self._connection = connection
         self._context = context
         self._session = session
         self._environment = environment
+        self._network = network
         self._on_demand = on_demand
         self._frame = ""
         # The document we asked for, and the last one that came, by the browser's own marks.
@@ -299,7 +300,7 @@ class ChromiumTab(Scripted):
             self._asked(params["url"])
 
     def _asked(self, url: str) -> None:
-        if not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:")):
+        if self._network.blocks(url):
             self._blocked[url] = None
 
     def crash(self) -> None:
@@ -425,6 +426,10 @@ class ChromiumTab(Scripted):
             raise Untestable(f"no picture could be taken: {error.message}") from None
         self._stay()
         return base64.b64decode(shot["data"])
+
+    async def excuse(self) -> str:
+        # Leaving is seen as it happens: what is not ready by its deadline hangs.
+        return ""
 
     @property
     def blocked(self) -> tuple[str, ...]:

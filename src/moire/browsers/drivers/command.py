@@ -117,6 +117,9 @@ class CommandTab:
             raise Untestable("nothing was rendered")
         return self._png
 
+    async def excuse(self) -> str:
+        return ""
+
     @property
     def blocked(self) -> tuple[str, ...]:
         return ()

@@ -13,7 +13,7 @@ from typing import Any
 from ...nouns import Build, Case, Environment, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, Scripted, TabCrashed, Untestable
+from .base import BrowserGone, Scripted, TabCrashed, Untestable, would_not_start
 from .bidi import CommandFailed, Connection, Params
 from .ready import ready
 
@@ -114,8 +114,9 @@ def _pref(value: str) -> bool | int | str:
 class FirefoxBrowser:
     single = False
 
-    def __init__(self, build: Build, child: Child, connection: Connection, folder: Path) -> None:
+    def __init__(self, build: Build, child: Child, connection: Connection, folder: Path, network: Network) -> None:
         self.build = build
+        self._network = network
         self.version = build.version
         self._child = child
         self._connection = connection
@@ -165,16 +166,13 @@ class FirefoxBrowser:
                 if not address.done():
                     raise BrowserGone("it ended at once")
                 connection = await Connection.open(address.result() + "/session")
-                browser = cls(build, child, connection, folder)
+                browser = cls(build, child, connection, folder, network)
                 await browser._begin()
                 return browser
         except (BrowserGone, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
             await cls._end(child, connection, folder)
-            raise LaunchError(
-                f"{build.name} would not start: {words[-1] if words else error or 'no answer'}.",
-                "Run `moire browsers doctor`.",
-            ) from None
+            raise would_not_start(build, words[-1] if words else error) from None
         except asyncio.CancelledError:
             await cls._end(child, connection, folder)
             raise
@@ -225,7 +223,7 @@ class FirefoxBrowser:
             user = (await call("browser.createUserContext"))["userContext"]
             place = {"type": "tab", "userContext": user, "referenceContext": window, "background": False}
             context = (await call("browsingContext.create", place))["context"]
-            tab = FirefoxTab(self._connection, user, context, environment)
+            tab = FirefoxTab(self._connection, user, context, environment, self._network)
             self._tabs[context] = tab
             tab.on_close = lambda: self._closed(context, window)
             await tab.prepare()
@@ -246,14 +244,19 @@ class FirefoxBrowser:
 
     @staticmethod
     async def _end(child: Child, connection: Connection | None, folder: Path) -> None:
-        await child.kill()
-        if connection is not None:
-            await connection.close()
+        try:
+            await child.kill()
+        finally:
+            if connection is not None:
+                await connection.close()
         await asyncio.to_thread(discard, folder)
 
 
 class FirefoxTab(Scripted):
-    def __init__(self, connection: Connection, user: str, context: str, environment: Environment) -> None:
+    def __init__(
+        self, connection: Connection, user: str, context: str, environment: Environment, network: Network
+    ) -> None:
+        self._network = network
         self._connection = connection
         self._user = user
         self._context = context
@@ -307,7 +310,7 @@ class FirefoxTab(Scripted):
                 self._left.set_result(params.get("url", ""))
         elif method == "network.beforeRequestSent":
             url = params["request"]["url"]
-            if not url.startswith(("http://127.0.0.1:", "data:", "about:", "blob:")):
+            if self._network.blocks(url):
                 self._blocked[url] = None
 
     async def _ask(self, method: str, params: Params) -> Any:
@@ -319,7 +322,9 @@ class FirefoxTab(Scripted):
                 raise Untestable(f"the page went away to {self._left.result()}")
             return await command
         except CommandFailed as error:
-            if self._gone or error.code == "no such frame":
+            if self._gone:
+                raise Untestable("the page closed its window") from None
+            if error.code == "no such frame":
                 raise TabCrashed("the page's process crashed") from None
             raise Untestable(f"{error.code}: {error.message}") from None
         finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...nouns import Build, LaunchError
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import DriverError
+from .base import DriverError, would_not_start
 from .webdriver import Session, WebDriverBrowser
 
 LAUNCH_SECONDS = 20.0
@@ -92,8 +92,8 @@ class WebKitBrowser(WebDriverBrowser):
             await _end(children, folder)
             if not isinstance(error, DriverError | TimeoutError):
                 raise
-            said = str(error) or (words[-1] if words else "no answer")
-            raise LaunchError(f"{build.name} would not start: {said}.", "Run `moire browsers doctor`.") from None
+            said = str(error) or (words[-1] if words else "")
+            raise would_not_start(build, said) from None
 
     @property
     def alive(self) -> bool:

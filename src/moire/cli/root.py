@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import sys
 from collections.abc import Coroutine
@@ -35,6 +36,10 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal cannot write is shown as well as it can.
+            stream.reconfigure(errors="replace")
     # Verbs for bisect scripts speak another language of exit codes, also when they are misused.
     check = sys.argv[1:2] == ["check"]
     try:
@@ -44,8 +49,12 @@ def main() -> None:
         code = CheckExit.TROUBLE if check else Exit.ERROR
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _say("Stopped.")
         sys.exit(CheckExit.TROUBLE if check else Exit.INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(CheckExit.TROUBLE if check else Exit.USAGE)
     except click.ClickException as error:
         _say(error.format_message() + _hint(error))
         sys.exit(CheckExit.TROUBLE if check else Exit.USAGE)
@@ -55,9 +64,6 @@ def main() -> None:
     except MoireError as error:
         _say(str(error))
         sys.exit(CheckExit.TROUBLE if check else error.exit_code)
-    except KeyboardInterrupt:
-        _say("Stopped.")
-        sys.exit(CheckExit.TROUBLE if check else Exit.INTERRUPTED)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else (error.strerror or str(error))
         _say(f"The system refused: {what}. Check the path, its permissions and the free space.")
