@@ -13,8 +13,8 @@ from ..browsers import doctor as examine
 from ..browsers import shelf
 from ..nouns import Build, Exit
 from . import options
-from .root import cli, run
 from .progress import downloads
+from .root import cli, run
 
 _SOURCE = click.option(
     "--source", default="", help="npm, debian, chrome-for-testing, snapshots or mozilla; the first two if not given."

@@ -24,8 +24,8 @@ from ..grammar.shrink import Step, shrink
 from ..grammar.tree import merged
 from ..nouns import Exit, MoireError, UsageError
 from . import options
-from .root import cli
 from .progress import pages as progress_bar
+from .root import cli
 
 _GRAMMAR = click.argument("grammar", type=click.Path(path_type=Path))
 _WEIGHTS = click.option(

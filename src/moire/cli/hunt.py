@@ -16,8 +16,8 @@ from ..nouns import Build, Case, Exit, MoireError
 from ..pixels import Measure
 from ..reports.folder import Folder
 from . import options
-from .root import cli, run
 from .progress import pages as page_progress
+from .root import cli, run
 
 # A crash, hang or difference is for people to see; the rest is counted.
 _FINDINGS = {"different", "crashed", "hung"}

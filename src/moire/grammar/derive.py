@@ -1,14 +1,18 @@
 """Generation: a grammar, weights, a size and a seed give one derivation, always the same one.
 
 Size starts small and grows, as in QuickCheck: it bounds repetitions, and halves each time a rule leads
-back to itself. Once it is used up, or the derivation has grown long enough, only the shortest way to an
-end is taken, so that every derivation ends, through self- and mutual recursion alike.
+back to itself. Once it is used up, or the derivation has taken enough steps (a repetition is one, and so is
+a rule that may lead back to itself), only the shortest way to an end is taken, so that every derivation
+ends, through self- and mutual recursion alike.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -31,11 +35,13 @@ from .model import (
     children,
 )
 from .patterns import Chars, OneOf, Part, Repeat, Sequence, parts
-from .tree import AnyNode, Tree
+from .tree import Tree
 from .weights import Heights, Weights, check, default, height, heights
 
-# Leaves a derivation may have before it hurries to an end, for each step of size.
-LEAVES_A_SIZE = 200
+# Steps a derivation may take before it hurries to an end, for each unit of size.
+STEPS_A_SIZE = 100
+# A derivation is as deep as its grammar asks for.
+DEPTH = 200_000
 
 # A Python function that stands in for a rule: from a source of numbers in [0, 1) and a size to a text.
 Generator = Callable[[Callable[[], float], int], str]
@@ -68,14 +74,25 @@ class Source:
         if name not in self.grammar.rules:
             raise GrammarError(f"There is no rule {name!r}.")
         # Of all that `random` has, only `random()` is promised to give the same numbers for ever.
-        return _Derivation(self, random.Random(seed).random, LEAVES_A_SIZE * (size + 1)).rule(name, size)
+        with deep():
+            return _Derivation(self, random.Random(seed).random, STEPS_A_SIZE * (size + 1)).rule(name, size)
+
+    def options(self, path: str, node: Alt, *, hurry: bool) -> list[tuple[int, int]]:
+        """Edges that may be taken, with their weights; in a hurry, only those nearest to an end."""
+        able = [(edge, p, n) for edge, (p, n) in enumerate(children(path, node)) if self.weights[p]]
+        if hurry and len(able) > 1:
+            by_height = [height(p, n, self.weights, self.heights) for _, p, n in able]
+            able = [one for one, h in zip(able, by_height, strict=True) if h == min(by_height)]
+        return [(edge, self.weights[p]) for edge, p, _ in able]
 
     def smallest(self, rule: str) -> Tree:
         """The shortest way to an end, with the first character of every set."""
-        return self._shortest().rule(rule, 0)
+        with deep():
+            return self._shortest().rule(rule, 0)
 
     def smallest_node(self, path: str, node: Node) -> Tree:
-        return self._shortest().node(path, node, path.split("/")[0], 0)
+        with deep():
+            return self._shortest().node(path, node, path.split("/")[0], 0)
 
     def smallest_part(self, part: Part) -> Tree:
         return self._shortest().part(part, 0)
@@ -84,18 +101,34 @@ class Source:
         return _Derivation(self, lambda: 0.0, 1)
 
 
+@contextmanager
+def deep() -> Iterator[None]:
+    """Python's own limit is for mistakes; here depth is in the nature of things, and costs no C stack."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
 def source(grammar: Grammar, weights: Weights | None = None) -> Source:
     return Source(grammar, default(grammar) if weights is None else weights)
 
 
 def _loops(grammar: Grammar) -> dict[str, set[str]]:
-    """For each rule, those it leads to that lead back to it."""
+    """For each rule, those before it (or itself) that it leads back to: every way round a recursion goes
+    through such a step, and size halves there."""
+    order = {name: n for n, name in enumerate(grammar.rules)}
     uses: dict[str, set[str]] = {}
     for path, node in grammar.nodes():
         if isinstance(node, Reference):
             uses.setdefault(path.split("/")[0], set()).add(node.rule)
     component = _components(list(grammar.rules), uses)
-    return {name: {used for used in uses.get(name, ()) if component[used] == component[name]} for name in grammar.rules}
+    return {
+        name: {used for used in uses.get(name, ()) if component[used] == component[name] and order[used] <= order[name]}
+        for name in grammar.rules
+    }
 
 
 def _components(names: list[str], uses: Mapping[str, set[str]]) -> dict[str, int]:
@@ -134,24 +167,30 @@ def _components(names: list[str], uses: Mapping[str, set[str]]) -> dict[str, int
 
 
 class _Derivation:
-    def __init__(self, source: Source, number: Callable[[], float], leaves: int) -> None:
+    """What is chosen here, and in which order numbers are drawn, `compile.py` writes as code: the two are
+    to give the same text for the same seed."""
+
+    def __init__(self, source: Source, number: Callable[[], float], steps: int) -> None:
         self._source = source
         self._number = number
-        self._leaves = leaves
+        self._steps = steps
 
     def rule(self, name: str, size: int) -> Tree:
         other = self._source.overrides.get(name, name)
         if not isinstance(other, str):
-            self._leaves -= 1
             return Tree(name, self._source.grammar.rules[name], text=other(self._number, size))
+        if self._source.loops[other] and not self._step():
+            size = 0
         return self.node(other, self._source.grammar.rules[other], other, size)
 
+    def _step(self) -> bool:
+        """Whether there is still room to grow."""
+        self._steps -= 1
+        return self._steps > 0
+
     def node(self, path: str, node: Node, rule: str, size: int) -> Tree:
-        if self._leaves <= 0:
-            size = 0
         match node:
             case Literal(text):
-                self._leaves -= 1
                 return Tree(path, node, text=text)
             case Pattern(pattern):
                 return Tree(path, node, (self.part(parts(pattern), size),))
@@ -163,61 +202,55 @@ class _Derivation:
             case Not():
                 return Tree(path, node)
             case Cat():
-                return Tree(path, node, tuple(self.node(p, n, rule, size) for p, n in children(path, node)))
+                return Tree(path, node, tuple([self.node(p, n, rule, size) for p, n in children(path, node)]))
             case Alt():
                 return self._alternative(path, node, rule, size)
             case Opt():
                 ((p, n),) = children(path, node)
-                taken = self._taken(p, n, size)
-                return Tree(path, node, (self.node(p, n, rule, size),) if taken else ())
+                return Tree(path, node, (self.node(p, n, rule, size),) if self._taken(p, size) else ())
             case Star():
                 ((p, n),) = children(path, node)
-                times = self._times(1, size) if self._taken(p, n, size) else 0
-                return Tree(path, node, tuple(self.node(p, n, rule, size) for _ in range(times)))
+                times = self._times(size) if self._taken(p, size) else 0
+                return Tree(path, node, tuple([self.node(p, n, rule, size) for _ in range(times)]))
             case Plus():
                 ((p, n),) = children(path, node)
-                return Tree(path, node, tuple(self.node(p, n, rule, size) for _ in range(self._times(1, size))))
+                return Tree(path, node, tuple([self.node(p, n, rule, size) for _ in range(self._times(size))]))
 
     def _alternative(self, path: str, node: Alt, rule: str, size: int) -> Tree:
-        weights = self._source.weights
-        options = [(p, n, edge) for edge, (p, n) in enumerate(children(path, node)) if weights[p]]
-        if size <= 0 and len(options) > 1:
-            by_height = [height(p, n, weights, self._source.heights) for p, n, _ in options]
-            options = [option for option, h in zip(options, by_height, strict=True) if h == min(by_height)]
-        p, n, edge = options[self._pick([weights[p] for p, _, _ in options])]
+        options = self._source.options(path, node, hurry=size <= 0)
+        edge = options[self._pick([weight for _, weight in options])][0]
+        p, n = list(children(path, node))[edge]
         return Tree(path, node, (self.node(p, n, rule, size),), edge=edge)
 
-    def _taken(self, path: str, body: Node, size: int) -> bool:
+    def _taken(self, path: str, size: int) -> bool:
         """Whether an option or repetition is taken at all."""
         weights = self._source.weights
-        body_weight, nil_weight = weights[path], weights[path.removesuffix("0") + NIL]
-        if not nil_weight:
+        body, nil = weights[path], weights[path.removesuffix("0") + NIL]
+        if not nil:
             return True
-        if not body_weight or size <= 0:
-            return False
-        return self._pick([body_weight, nil_weight]) == 0
+        return bool(body and size > 0 and self._number() * (body + nil) < body)
 
-    def _times(self, least: int, size: int) -> int:
-        return least + int(self._number() * max(size, 1)) if size > 0 else least
+    def _times(self, size: int) -> int:
+        return 1 + int(self._number() * size) if size > 0 and self._step() else 1
 
     def _pick(self, weights: list[int]) -> int:
         if len(weights) == 1:
             return 0
         sums = list(accumulate(weights))
-        mark = self._number() * sums[-1]
-        return next(i for i, total in enumerate(sums) if mark < total)
+        return bisect_right(sums, self._number() * sums[-1])
 
     def part(self, part: Part, size: int) -> Tree:
-        node: AnyNode = part
         match part:
             case Chars(allowed):
-                self._leaves -= 1
-                return Tree("", node, text=allowed[int(self._number() * len(allowed))])
+                at = int(self._number() * len(allowed)) if len(allowed) > 1 else 0
+                return Tree("", part, text=allowed[at])
             case Sequence(inner):
-                return Tree("", node, tuple(self.part(one, size) for one in inner))
+                return Tree("", part, tuple([self.part(one, size) for one in inner]))
             case OneOf(options):
                 edge = int(self._number() * len(options))
-                return Tree("", node, (self.part(options[edge], size),), edge=edge)
+                return Tree("", part, (self.part(options[edge], size),), edge=edge)
             case Repeat(body, least, most):
-                times = min(least + int(self._number() * (size + 1)), most) if size > 0 else least
-                return Tree("", node, tuple(self.part(body, size) for _ in range(times)))
+                times = least
+                if least < most and size > 0:
+                    times = min(least + int(self._number() * (size + 1)), most)
+                return Tree("", part, tuple([self.part(body, size) for _ in range(times)]))

@@ -18,6 +18,8 @@ from .model import GrammarError
 PRINTABLE = "a0 " + "".join(chr(n) for n in range(33, 127) if chr(n) not in "a0")
 # Where a pattern allows any number.
 MANY = 2**32
+# Times that a pattern may insist on.
+MOST_TIMES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ def _part(token: Any, source: str) -> Part | None:
         least, most, body = value
         if list(body) == [(c.IN, [(c.CATEGORY, c.CATEGORY_SPACE)])] and most == c.MAXREPEAT:
             return Sequence((Chars(" "),) * least)
+        if least > MOST_TIMES:
+            raise GrammarError(f"The regular expression {source!r} repeats {least} times; {MOST_TIMES} is the most.")
         return Repeat(_sequence(body, source), int(least), MANY if most == c.MAXREPEAT else int(most))
     if kind == c.SUBPATTERN:
         return _sequence(value[-1], source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from .model import (
@@ -86,13 +86,16 @@ def reachable(grammar: Grammar, weights: Weights) -> list[tuple[str, Node]]:
     return found
 
 
-def heights(grammar: Grammar, weights: Weights) -> Heights:
-    """For each rule, how many references deep its shallowest derivation is; infinite where there is none."""
+def heights(grammar: Grammar, weights: Weights, blocked: Collection[str] = ()) -> Heights:
+    """For each rule, how many references deep its shallowest derivation is; infinite where there is none,
+    and for rules that are blocked."""
     known: Heights = dict.fromkeys(grammar.rules, math.inf)
     changed = True
     while changed:
         changed = False
         for name, node in grammar.rules.items():
+            if name in blocked:
+                continue
             now = height(name, node, weights, known)
             if now < known[name]:
                 known[name] = now

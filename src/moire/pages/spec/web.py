@@ -1,0 +1,146 @@
+"""The web's grammar: pages as the specifications describe them, with weights that say which parts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from importlib import resources
+
+from ...grammar import Grammar, default, read
+from ...grammar.model import Alt, Cat, Literal, Node, Reference, bare, children, choices
+from ...grammar.weights import height, heights
+from . import markup, vds
+from .snapshot import Feature, Status, Web, load
+from .values import Unknown, Values
+
+WIDE = ("initial", "inherit", "unset", "revert", "revert-layer")
+ALL: Collection[Status] = ("standard", "experimental", "legacy")
+USUAL: Collection[Status] = ("standard", "legacy")
+# Of a hundred declarations, so many say no more than `inherit` or the like.
+WIDE_PER_CENT = 3
+# Selectors in functional notation, and what goes between their brackets.
+_ARGUMENTS = {
+    ":is()": "selectors", ":where()": "selectors", ":not()": "selectors", ":has()": "selector", ":dir()": "( 'ltr' | 'rtl' )",
+    ":lang()": "( 'en' | 'ar' )", ":state()": "name", ":heading()": "'1'", "::highlight()": "name", "::part()": "name",
+    ":nth-child()": "nth", ":nth-last-child()": "nth", ":nth-of-type()": "nth", ":nth-last-of-type()": "nth",
+}  # fmt: skip
+
+
+@cache
+def grammar() -> Grammar:
+    """Everything, whatever its status: paths are the same for every choice of weights."""
+    web = load()
+    primitives = read(_data("primitives.ebnf"))
+    values = Values(web, dict(primitives.rules))
+    values.type(vds.Type("color"))
+    properties = {}
+    for name in web.properties:
+        try:
+            properties[name] = values.property(name)
+        except Unknown:
+            continue
+    frame = "\n".join([
+        _data("page.ebnf"), markup.ebnf(web, properties), _selectors(web),
+        f"wide = {' | '.join(map(repr, WIDE))} ;",
+    ])  # fmt: skip
+    # References to the values' rules are resolved when all are together.
+    names = {*values.rules, "declaration"}
+    stubs = "\n".join(f"{name} = 'x' ;" for name in sorted(names))
+    page = read(f"{frame}\n{stubs}")
+    own = {name: node for name, node in page.rules.items() if name not in names}
+    weights = {p: w for p, w in page.comment_weights.items() if p.split("/")[0] in own}
+    declared, declared_weights = _declaration(properties)
+    rules = {**own, "declaration": declared, **values.rules}
+    return Grammar(rules, "page", {**weights, **primitives.comment_weights, **declared_weights})
+
+
+def _data(name: str) -> str:
+    return (resources.files("moire.pages.spec") / "data" / name).read_text("utf-8")
+
+
+def _declaration(properties: Mapping[str, str]) -> tuple[Node, dict[str, int]]:
+    options = [
+        Cat((Literal(f"{name}:"), Alt((Reference(rule), Reference("wide"))))) for name, rule in properties.items()
+    ]
+    weights: dict[str, int] = {}
+    for n in range(len(options)):
+        weights |= {
+            f"declaration/alt/{n}/cat/1/alt/0": 100 - WIDE_PER_CENT,
+            f"declaration/alt/{n}/cat/1/alt/1": WIDE_PER_CENT,
+        }
+    return Alt(tuple(options)), weights
+
+
+def _selectors(web: Web) -> str:
+    classes: list[str] = []
+    elements: list[str] = []
+    for name in web.selectors:
+        kind = elements if name.startswith("::") else classes
+        if not name.endswith("()"):
+            kind.append(f"'{name}'")
+        elif name in _ARGUMENTS:
+            kind.append(f"'{name[:-1]}' {_ARGUMENTS[name]} ')'")
+    tags = [f"'{e.name}'" for e in web.elements["html"].values() if e.name]
+    return (
+        f"pseudo-class = {' | '.join(classes)} ;\npseudo-element = {' | '.join(elements)} ;\n"
+        f"tag = {' | '.join(tags)} ;\n"
+    )
+
+
+def weights(kinds: Collection[Status] = USUAL, engines: Mapping[str, float] | None = None) -> dict[str, int]:
+    """Weights under which only what is of these kinds is generated and, where engines are given with their
+    versions, only what all of them have."""
+
+    def wanted(feature: Feature) -> bool:
+        has = all(feature.since.get(engine, math.inf) <= version for engine, version in (engines or {}).items())
+        return feature.status in kinds and has
+
+    return without(lambda feature: not wanted(feature))
+
+
+def without(refused: Callable[[Feature], bool]) -> dict[str, int]:
+    """Weights that keep out every refused feature, and whatever cannot do without one."""
+    whole, web = grammar(), load()
+    found = default(whole)
+    features: dict[str, Feature] = {
+        **{f"declaration {p.name}:": p for p in web.properties.values()},
+        **{f"pseudo {s.name}": s for s in web.selectors.values()},
+    }
+    blocked = set()
+    for space in web.elements.values():
+        for element in space.values():
+            rule = markup.rule(element)
+            if element.name and refused(element):
+                blocked.add(rule)
+            shared = space[""].attributes
+            features |= {f"{rule}.attribute {n}": a for n, a in {**shared, **element.attributes}.items()}
+    for path, choice in choices(whole):
+        name, _, _ = path.partition("/")
+        kind = "pseudo" if name.startswith("pseudo-") else name
+        if kind in ("declaration", "pseudo") or name.endswith(".attribute"):
+            for edge, child in children(path, choice):
+                feature = features.get(f"{kind} {re.sub(r'[=(].*', '', _first(child))}")
+                feature = feature or features.get(f"{kind} {_first(child)})")
+                if feature is not None and refused(feature):
+                    found[edge] = 0
+    return pinched(whole, found, blocked)
+
+
+def _first(node: Node) -> str:
+    """The text a node begins with."""
+    node = bare(node)
+    if isinstance(node, Cat):
+        node = bare(node.parts[0])
+    return node.text if isinstance(node, Literal) else ""
+
+
+def pinched(whole: Grammar, found: dict[str, int], blocked: Collection[str] = ()) -> dict[str, int]:
+    """Weights without the edges that lead to nowhere but a blocked rule or a choice with nothing left."""
+    known = heights(whole, found, blocked)
+    for path, choice in choices(whole):
+        for edge, child in children(path, choice):
+            if found[edge] and height(edge, child, found, known) == math.inf:
+                found[edge] = 0
+    return found
