@@ -19,7 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from moire.browsers import download, home, names, shelf
+from moire import home
+from moire.browsers import download, names, shelf
 from moire.browsers.download import Remote, fetch
 from moire.browsers.lab import Lab
 from moire.nouns import Build, Case, MoireError, Shot, UnknownBuild, UsageError

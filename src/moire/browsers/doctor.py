@@ -8,8 +8,9 @@ import subprocess
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .. import home
 from ..nouns import Build, Case, Engine, MoireError, Shot
-from . import home, shelf
+from . import shelf
 from .drivers.chromium import sandboxed
 from .lab import Lab
 

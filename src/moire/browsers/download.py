@@ -19,8 +19,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import home
 from ..nouns import MoireError
-from . import home
 
 CHUNK_BYTES = 1 << 18
 # Breaks in a row, with not one byte between them, after which the network is given up on.

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import home
 from ..nouns import Build, Engine, MoireError, UnknownBuild, UsageError
-from . import home
 from .download import Progress, downloads_of_one_install, silent
 from .sources.archives import ChromeForTesting, Mozilla, Snapshots
 from .sources.base import Offer, Source

@@ -8,10 +8,11 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
+from types import CodeType
 from typing import Any
 
 from .derive import STEPS_A_SIZE, Generator, Source, deep
@@ -94,34 +95,40 @@ def module(source: Source) -> str:
     return f"{_HEAD}{_Writer(source).written()}{_FOOT}"
 
 
-@dataclass(frozen=True)
 class Generators:
     """A grammar's generators, ready to run. One text at a time."""
 
-    _space: dict[str, Any]
+    def __init__(self, code: CodeType, functions: Mapping[str, Generator] | None = None) -> None:
+        self._space: dict[str, Any] = {"__name__": "moire.generators", "FUNCTIONS": functions or {}}
+        exec(code, self._space)
 
-    def generate(self, seed: int, size: int, rule: str) -> str:
-        return self.drawn(random.Random(seed).random, size, rule)
+    @property
+    def rules(self) -> Collection[str]:
+        """Those that come to an end."""
+        return frozenset(self._space["RULES"])
 
-    def drawn(self, number: Callable[[], float], size: int, rule: str) -> str:
+    def generate(self, seed: int, size: int, rule: str = "") -> str:
+        return "".join(self.pieces(random.Random(seed).random, size, rule))
+
+    def pieces(self, number: Callable[[], float], size: int, rule: str = "") -> list[str]:
+        """The text in the pieces it is made of, from any source of numbers in [0, 1)."""
+        out: list[str] = []
+        space = self._space
+        space["number"], space["write"] = number, out.append
+        space["step"], space["most_steps"] = itertools.count(1).__next__, STEPS_A_SIZE * (size + 1)
         with deep():
-            return str(self._space["drawn"](number, size, rule))
+            space["RULES"][rule or space["START"]](size)
+        return out
 
-    @contextmanager
-    def into(self, write: Callable[[str], object], number: Callable[[], float], steps: int) -> Iterator[Any]:
-        """The rules' functions by name, each of a size, writing their texts piece by piece."""
-        tick = itertools.count(1).__next__
-        self._space.update(number=number, write=write, step=tick, most_steps=steps)
-        with deep():
-            yield self._space["RULES"]
+
+def code(source: Source) -> CodeType:
+    """What Generators run. It may be kept: functions that stand in for rules are named in it, not held."""
+    return compile(f"{_HEAD}{_Writer(source).written()}", "<grammar>", "exec")
 
 
 def generators(source: Source) -> Generators:
-    writer = _Writer(source)
-    code = compile(f"{_HEAD}{writer.written()}{_FOOT}", "<grammar>", "exec")
-    space: dict[str, Any] = {"__name__": "moire.generators", **writer.functions}
-    exec(code, space)
-    return Generators(space)
+    functions = {name: other for name, other in source.overrides.items() if not isinstance(other, str)}
+    return Generators(code(source), functions)
 
 
 class _Writer:
@@ -131,7 +138,6 @@ class _Writer:
         self._code: list[str] = []
         self._tables: list[str] = []
         self._count = itertools.count()
-        self.functions: dict[str, Generator] = {}
 
     def written(self) -> str:
         for name in self._source.grammar.rules:
@@ -146,9 +152,8 @@ class _Writer:
         other = self._source.overrides.get(name, name)
         function = _Function(self._names[name])
         if not isinstance(other, str):
-            key = f"override_{self._names[name]}"
-            self.functions[key] = other
-            function.line(f"write({key}(number, z))")
+            self._tables.append(f"o{self._names[name]} = FUNCTIONS[{name!r}]")
+            function.line(f"write(o{self._names[name]}(number, z))")
         elif other != name:
             function.line(f"{self._names[other]}(z)")
         else:

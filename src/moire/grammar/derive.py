@@ -94,6 +94,12 @@ class Source:
         with deep():
             return self._shortest().node(path, node, path.split("/")[0], 0)
 
+    def derive_node(self, path: str, node: Node, seed: int, size: int) -> Tree:
+        """A derivation of one node, wherever it is."""
+        with deep():
+            derivation = _Derivation(self, random.Random(seed).random, STEPS_A_SIZE * (size + 1))
+            return derivation.node(path, node, path.split("/")[0], size)
+
     def smallest_part(self, part: Part) -> Tree:
         return self._shortest().part(part, 0)
 

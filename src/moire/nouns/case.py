@@ -53,7 +53,8 @@ _ACTIVE_FORMS = re.compile(
 # How a page says what it is encoded in. Without it, and with more than ASCII, a navigation would guess.
 _UTF8 = re.compile(rb"<meta charset=[\"']?utf-8\b")
 # Anything that may still change once the page is shown.
-_RESTLESS_WORDS = (b"animation", b"transition", b"@starting-style", b"@font-face", b"<marquee", b"<img")
+# An animation has no effect without its keyframes.
+_RESTLESS_WORDS = (b"keyframes", b"transition", b"@starting-style", b"@font-face", b"<marquee", b"<img")
 
 
 @dataclass(frozen=True)

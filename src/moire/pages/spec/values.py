@@ -182,7 +182,7 @@ class Values:
                 node: Node = options[0] if len(options) == 1 else Alt(options)
                 if len(left) > 2:
                     mask = sum(1 << n for n in left)
-                    name = f"{owner}.{self._count}.{mask:x}"
+                    name = f"{owner}.any{self._count}.{mask:x}"
                     self.rules[name] = node
                     node = Reference(name)
                 made[left] = node

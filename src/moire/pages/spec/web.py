@@ -18,12 +18,17 @@ from .values import Unknown, Values
 WIDE = ("initial", "inherit", "unset", "revert", "revert-layer")
 ALL: Collection[Status] = ("standard", "experimental", "legacy")
 USUAL: Collection[Status] = ("standard", "legacy")
+_OLD_ELEMENTS = (":before", ":after", ":first-line", ":first-letter")
+# What loads an image makes a page that only a navigation can show, and what moves is not for pages at rest.
+_SELDOM = {"t-url", "t-url-token", "f-url", "f-src", "f-image", "f-image-set", "f-cross-fade", "f-element"}
+_SELDOM_PROPERTIES = re.compile(r"(-webkit-)?(animation|transition|view-transition)\b")
+_SELDOM_WEIGHT = 3
 # Of a hundred declarations, so many say no more than `inherit` or the like.
 WIDE_PER_CENT = 3
 # Selectors in functional notation, and what goes between their brackets.
 _ARGUMENTS = {
-    ":is()": "selectors", ":where()": "selectors", ":not()": "selectors", ":has()": "selector", ":dir()": "( 'ltr' | 'rtl' )",
-    ":lang()": "( 'en' | 'ar' )", ":state()": "name", ":heading()": "'1'", "::highlight()": "name", "::part()": "name",
+    ":is()": "selectors", ":where()": "selectors", ":not()": "selectors", ":has()": "selector",
+    ":dir()": "( 'ltr' | 'rtl' )", ":lang()": "( 'en' | 'ar' )", ":state()": "name", ":heading()": "'1'", "::highlight()": "name", "::part()": "name",
     ":nth-child()": "nth", ":nth-last-child()": "nth", ":nth-of-type()": "nth", ":nth-last-of-type()": "nth",
 }  # fmt: skip
 
@@ -53,7 +58,15 @@ def grammar() -> Grammar:
     weights = {p: w for p, w in page.comment_weights.items() if p.split("/")[0] in own}
     declared, declared_weights = _declaration(properties)
     rules = {**own, "declaration": declared, **values.rules}
-    return Grammar(rules, "page", {**weights, **primitives.comment_weights, **declared_weights})
+    weights = {**weights, **primitives.comment_weights, **declared_weights}
+    whole = Grammar(rules, "page", weights)
+    usual = default(whole)
+    known = heights(whole, usual, _SELDOM)
+    for path, choice in choices(whole):
+        for edge, child in children(path, choice):
+            if height(edge, child, usual, known) == math.inf:
+                weights[edge] = min(usual[edge], _SELDOM_WEIGHT)
+    return Grammar(rules, "page", weights)
 
 
 def _data(name: str) -> str:
@@ -65,7 +78,9 @@ def _declaration(properties: Mapping[str, str]) -> tuple[Node, dict[str, int]]:
         Cat((Literal(f"{name}:"), Alt((Reference(rule), Reference("wide"))))) for name, rule in properties.items()
     ]
     weights: dict[str, int] = {}
-    for n in range(len(options)):
+    for n, name in enumerate(properties):
+        if _SELDOM_PROPERTIES.match(name):
+            weights[f"declaration/alt/{n}"] = _SELDOM_WEIGHT
         weights |= {
             f"declaration/alt/{n}/cat/1/alt/0": 100 - WIDE_PER_CENT,
             f"declaration/alt/{n}/cat/1/alt/1": WIDE_PER_CENT,
@@ -77,9 +92,10 @@ def _selectors(web: Web) -> str:
     classes: list[str] = []
     elements: list[str] = []
     for name in web.selectors:
-        kind = elements if name.startswith("::") else classes
+        kind = elements if name.startswith("::") or name in _OLD_ELEMENTS else classes
+        seldom = " (* {:weight 1} *)" if "view-transition" in name else ""
         if not name.endswith("()"):
-            kind.append(f"'{name}'")
+            kind.append(f"'{name}'{seldom}")
         elif name in _ARGUMENTS:
             kind.append(f"'{name[:-1]}' {_ARGUMENTS[name]} ')'")
     tags = [f"'{e.name}'" for e in web.elements["html"].values() if e.name]
@@ -121,14 +137,14 @@ def without(refused: Callable[[Feature], bool]) -> dict[str, int]:
         kind = "pseudo" if name.startswith("pseudo-") else name
         if kind in ("declaration", "pseudo") or name.endswith(".attribute"):
             for edge, child in children(path, choice):
-                feature = features.get(f"{kind} {re.sub(r'[=(].*', '', _first(child))}")
-                feature = feature or features.get(f"{kind} {_first(child)})")
+                feature = features.get(f"{kind} {re.sub(r'[=(].*', '', first_text(child))}")
+                feature = feature or features.get(f"{kind} {first_text(child)})")
                 if feature is not None and refused(feature):
                     found[edge] = 0
     return pinched(whole, found, blocked)
 
 
-def _first(node: Node) -> str:
+def first_text(node: Node) -> str:
     """The text a node begins with."""
     node = bare(node)
     if isinstance(node, Cat):

@@ -1,4 +1,4 @@
-"""Where Moire keeps builds and downloads, and how it stays out of its own way there."""
+"""Where Moire keeps what it need not fetch or work out twice, and how it stays out of its own way there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..nouns import MoireError
+from .nouns import MoireError
 
 
 def home() -> Path:
@@ -48,3 +48,13 @@ def lock(name: str, *, shared: bool = False, wait: bool = True) -> Iterator[bool
         yield held
     finally:
         os.close(handle)
+
+
+def keep(file: Path, data: bytes) -> None:
+    """Write a file whole or not at all; what cannot be kept is no reason to fail."""
+    fresh = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    try:
+        fresh.write_bytes(data)
+        fresh.replace(file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
