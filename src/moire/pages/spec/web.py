@@ -28,7 +28,8 @@ WIDE_PER_CENT = 3
 # Selectors in functional notation, and what goes between their brackets.
 _ARGUMENTS = {
     ":is()": "selectors", ":where()": "selectors", ":not()": "selectors", ":has()": "selector",
-    ":dir()": "( 'ltr' | 'rtl' )", ":lang()": "( 'en' | 'ar' )", ":state()": "name", ":heading()": "'1'", "::highlight()": "name", "::part()": "name",
+    ":dir()": "( 'ltr' | 'rtl' )", ":lang()": "( 'en' | 'ar' )", ":state()": "name", ":heading()": "'1'",
+    "::highlight()": "name", "::part()": "name",
     ":nth-child()": "nth", ":nth-last-child()": "nth", ":nth-of-type()": "nth", ":nth-last-of-type()": "nth",
 }  # fmt: skip
 

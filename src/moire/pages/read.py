@@ -1,0 +1,325 @@
+"""Any page, read by a real parser: its features, and the weights that would make pages like it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import tinycss2
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from ..grammar import Grammar
+from ..grammar.model import NIL, Alt, Choice, Literal, Node, Opt, Reference, Star, bare, children, choices, edges
+from .spec import web
+from .spec.match import Matcher
+from .spec.snapshot import load
+
+# What stands between elements' rules: kinds of content, which are seen through.
+_KINDS = frozenset(["flow", "phrasing", "drawing", "effect", "light", "formula"])
+# Blocks whose rules are like those outside, and the edge of `rule` that each is.
+_NESTING = ("media", "supports", "layer", "container", "scope")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is in a page, each thing as often as it occurs."""
+
+    tags: Mapping[str, int]
+    attributes: Mapping[tuple[str, str], int]
+    properties: Mapping[str, int]
+    values: Mapping[tuple[str, str], int]
+    styled: Mapping[tuple[str, str], int]
+
+    def names(self) -> list[str]:
+        """Every feature and pair of features, as words: `div`, `div dir`, `color:red`, `div color`."""
+        return sorted(
+            [
+                *self.tags,
+                *(f"{tag} {name}" for tag, name in self.attributes),
+                *(f"{name}:" for name in self.properties),
+                *(f"{name}:{value}" for name, value in self.values),
+                *(f"{tag} {name}:" for tag, name in self.styled),
+            ]
+        )
+
+
+def features(html: bytes) -> Found:
+    """The features of a page, whoever wrote it."""
+    page = _Page(html)
+    tags: Counter[str] = Counter()
+    attributes: Counter[tuple[str, str]] = Counter()
+    properties: Counter[str] = Counter()
+    values: Counter[tuple[str, str]] = Counter()
+    styled: Counter[tuple[str, str]] = Counter()
+    for node in page.elements():
+        tag = node.tag or ""
+        tags[tag] += 1
+        attributes.update((tag, name) for name in node.attributes)
+        for name, value in declarations(node.attributes.get("style") or ""):
+            properties[name] += 1
+            values[name, value] += 1
+            styled[tag, name] += 1
+    for sheet in page.sheets():
+        for name, value in _sheet_declarations(sheet):
+            properties[name] += 1
+            values[name, value] += 1
+    return Found(tags, attributes, properties, values, styled)
+
+
+def declarations(style: str) -> Iterator[tuple[str, str]]:
+    """Names and values, in order; what is no declaration is passed over."""
+    yield from _declared(tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True))
+
+
+def _declared(content: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for one in content:
+        if one.type == "declaration":
+            yield one.lower_name, tinycss2.serialize(one.value).strip()
+        elif one.type in ("qualified-rule", "at-rule") and one.content is not None:
+            inner = tinycss2.parse_blocks_contents(one.content, skip_comments=True, skip_whitespace=True)
+            yield from _declared(inner)
+
+
+def _sheet_declarations(sheet: str) -> Iterator[tuple[str, str]]:
+    yield from _declared(tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True))
+
+
+class _Page:
+    def __init__(self, html: bytes) -> None:
+        self._tree = LexborHTMLParser(html)
+
+    def elements(self) -> Iterator[LexborNode]:
+        root = self._tree.root
+        if root is not None:
+            yield from (node for node in root.traverse(include_text=False) if node.tag and not node.tag.startswith("-"))
+
+    def root(self) -> LexborNode | None:
+        return self._tree.root
+
+    def sheets(self) -> Iterator[str]:
+        for node in self._tree.css("style"):
+            yield node.text() or ""
+
+
+def weights(pages: Iterable[bytes]) -> dict[str, int]:
+    """How often each edge of the web's grammar is taken by some pages: weights for pages like them.
+
+    Choices that no page came to are left out, and keep the weights they have.
+    """
+    count = _Count(_ways())
+    for page in pages:
+        count.page(_Page(page))
+    return count.weights()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The grammar, and for each element's rule which edges lead from it to what it may hold."""
+
+    grammar: Grammar
+    matcher: Matcher
+    choices: Mapping[str, Choice]
+    inside: Mapping[str, Mapping[str, tuple[str, ...]]]
+    properties: Mapping[str, str]
+    attributes: Mapping[str, Mapping[str, tuple[str, Node]]]
+    # What a start tag may have or not.
+    options: Mapping[str, list[tuple[str, Opt]]]
+    # Edges by the text they stand for, of choices that are mere lists of words.
+    words: Mapping[str, Mapping[str, str]]
+
+
+@cache
+def _ways() -> _Ways:
+    grammar = web.grammar()
+    elements = {f"{space}-{name}" for space, known in load().elements.items() for name in known if name}
+    properties = {
+        web.first_text(node).rstrip(":"): edge for edge, node in children("declaration", grammar.rules["declaration"])
+    }
+    attributes: dict[str, dict[str, tuple[str, Node]]] = {}
+    words: dict[str, dict[str, str]] = {}
+    for name, node in grammar.rules.items():
+        if name.endswith(".attribute"):
+            below = list(children(name, node)) if isinstance(node, Alt) else [(name, node)]
+            attributes[name.removesuffix(".attribute")] = {
+                re.split("=", web.first_text(child))[0]: (edge, child) for edge, child in below
+            }
+        elif name in ("tag", "pseudo-class", "pseudo-element", "combinator"):
+            words[name] = {web.first_text(child): edge for edge, child in children(name, node)}
+    inside = {rule: _inside(grammar, rule, elements) for rule in (*elements, "body")}
+    found = dict(choices(grammar))
+    options: dict[str, list[tuple[str, Opt]]] = {}
+    for path, choice in found.items():
+        rule, *steps = path.split("/")
+        if rule in elements and len(steps) == 2 and isinstance(choice, Opt):
+            options.setdefault(rule, []).append((path, choice))
+    return _Ways(grammar, Matcher(grammar), found, inside, properties, attributes, options, words)
+
+
+def _inside(grammar: Grammar, rule: str, elements: set[str]) -> dict[str, tuple[str, ...]]:
+    """The edges on the shortest way from an element's rule to each rule it may directly hold."""
+    found: dict[str, tuple[str, ...]] = {}
+    waiting: list[tuple[str, Node, tuple[str, ...]]] = [(rule, grammar.rules[rule], ())]
+    seen = {rule}
+    while waiting:
+        path, node, way = waiting.pop(0)
+        node = bare(node)
+        if isinstance(node, Reference):
+            if node.rule in elements or node.rule == "text":
+                found.setdefault(node.rule, way)
+            elif node.rule in _KINDS and node.rule not in seen:
+                seen.add(node.rule)
+                waiting.append((node.rule, grammar.rules[node.rule], way))
+            continue
+        weighted = isinstance(node, Alt | Opt | Star)
+        waiting += [(p, n, (*way, p) if weighted else way) for p, n in children(path, node)]
+    return found
+
+
+class _Count:
+    def __init__(self, ways: _Ways) -> None:
+        self._ways = ways
+        self._taken: Counter[str] = Counter()
+        self._met: Counter[str] = Counter()
+
+    def page(self, page: _Page) -> None:
+        for node in page.elements():
+            if node.tag not in ("html", "head", "body"):
+                self._element(node)
+            elif node.tag == "body":
+                self._children("body", node)
+        for sheet in page.sheets():
+            for rule in tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True):
+                self._rule(rule)
+
+    def weights(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for path, choice in self._ways.choices.items():
+            own = edges(path, choice)
+            if not any(self._taken[edge] for edge in own) and not self._met[path]:
+                continue
+            for edge in own:
+                found[edge] = self._taken[edge]
+                if edge.endswith(f"/{NIL}") and isinstance(choice, Star):
+                    # As a parse would count it: how often a repetition was met without being taken.
+                    found[edge] = self._taken[edge] or abs(self._met[path] - self._taken[own[0]])
+        return found
+
+    def _take(self, way: Iterable[str]) -> None:
+        self._taken.update(way)
+
+    def _element(self, node: LexborNode) -> None:
+        rule = _rule_of(node)
+        if rule not in self._ways.inside:
+            return
+        self._attributes(rule, node)
+        self._children(rule, node)
+
+    def _children(self, rule: str, node: LexborNode) -> None:
+        inside = self._ways.inside[rule]
+        child = node.child
+        while child is not None:
+            name = _rule_of(child) if child.tag != "-text" else "text" if (child.text_content or "").strip() else ""
+            way = inside.get(name)
+            if way is None and name:
+                # Pages hold what they should not: it counts as what it is, wherever it is.
+                way = self._ways.inside["body"].get(name)
+            if way:
+                self._take(way)
+            child = child.next
+
+    def _attributes(self, rule: str, node: LexborNode) -> None:
+        known = self._ways.attributes.get(rule, {})
+        given = {name.lower(): value or "" for name, value in node.attributes.items()}
+        by_case = {name.lower(): edge for name, edge in known.items()}
+        others = [name for name in given if name in by_case]
+        for path, choice in self._ways.options.get(rule, ()):
+            text = web.first_text(next(iter(children(path, choice)))[1])
+            there = bool(others) if text == " " else text.strip(' ="') in given
+            self._take([edges(path, choice)[0 if there else -1]])
+            self._met[path] += 1
+        for name in others:
+            edge, child = by_case[name]
+            self._take([edge])
+            self._value(edge, child, given[name])
+        for name, value in declarations(given.get("style", "")):
+            self._declaration(name, value)
+
+    def _value(self, path: str, node: Node, value: str) -> None:
+        """An attribute's value, where the grammar lists it or names a rule for it."""
+        for p, n in children(path, node):
+            n = bare(n)
+            if isinstance(n, Alt):
+                for edge, option in children(p, n):
+                    if isinstance(option := bare(option), Literal) and option.text == value:
+                        self._take([edge])
+            elif isinstance(n, Reference):
+                self._take(self._ways.matcher.edges(n.rule, value) or ())
+
+    def _declaration(self, name: str, value: str) -> None:
+        edge = self._ways.properties.get(name)
+        if edge is None:
+            return
+        value = re.sub(r"\s*!\s*important$", "", value, flags=re.IGNORECASE)
+        wide = value.lower() in web.WIDE
+        self._take([edge, f"{edge}/cat/1/alt/{1 if wide else 0}"])
+        rule = "wide" if wide else f"css-{name}"
+        self._take(self._ways.matcher.edges(rule, value.lower() if wide else value) or ())
+
+    def _rule(self, rule: Any) -> None:
+        if rule.type == "qualified-rule":
+            self._take(["rule/alt/0"])
+            self._selectors(tinycss2.serialize(rule.prelude))
+            for name, value in _declared(tinycss2.parse_blocks_contents(rule.content, skip_comments=True)):
+                self._declaration(name, value)
+        elif rule.type == "at-rule" and rule.content is not None and rule.lower_at_keyword in _NESTING:
+            self._take([self._at_rules[rule.lower_at_keyword]])
+            for inner in tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True):
+                self._rule(inner)
+
+    @property
+    def _at_rules(self) -> dict[str, str]:
+        below = children("rule", self._ways.grammar.rules["rule"])
+        return {web.first_text(node)[1:].split(" ")[0]: edge for edge, node in below if web.first_text(node)[:1] == "@"}
+
+    def _selectors(self, text: str) -> None:
+        """Simple selectors and combinators, each by itself."""
+        words = self._ways.words
+        subject = [edge for edge, _ in children("subject", self._ways.grammar.rules["subject"])]
+        for selector in text.split(","):
+            for sign, name in re.findall(r"([#.]|::?|\s*[>+~]\s*|\s+|\[|\*)?([\w-]*)", selector.strip()):
+                kind = sign.strip() or " " * bool(sign)
+                if kind in (">", "+", "~", " ") and kind in words["combinator"]:
+                    self._take([words["combinator"][kind]])
+                    kind = ""
+                if kind in ("#", "."):
+                    self._take([subject[0 if kind == "#" else 1]])
+                elif kind == "*":
+                    self._take([subject[3]])
+                elif kind in (":", "::"):
+                    for rule in ("pseudo-class", "pseudo-element"):
+                        found = words[rule].get(kind + name) or words[rule].get(f"{kind}{name}(")
+                        self._take([found] if found else [])
+                elif not kind and name in words["tag"]:
+                    self._take([subject[2], words["tag"][name]])
+
+
+def _rule_of(node: LexborNode) -> str:
+    tag = node.tag or ""
+    parent = node
+    while parent is not None and parent.tag not in ("svg", "math", "foreignobject", "foreignObject"):
+        parent = parent.parent  # type: ignore[assignment]
+    space = "html" if parent is None else {"svg": "svg", "math": "mathml"}.get(parent.tag or "", "html")
+    return f"{space}-{_CASES.get(tag, tag) if space == 'svg' else tag}"
+
+
+_CASES = {name.lower(): name for name in load().elements["svg"]}
+
+
+def inverted(found: Mapping[str, int]) -> dict[str, int]:
+    """Weights for pages unlike those: the more an edge was used, the less it weighs; none is ruled out."""
+    top = max(found.values(), default=0) or 1
+    return {edge: max(1, round(100 * (top - count) / top)) for edge, count in found.items()}
