@@ -151,6 +151,17 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(page: Path) -> None:
         ("browsers", "install", "chromium@1"),
         ("browsers", "install", "chromium@108", "--source", "nowhere"),
         ("browsers", "install", ""),
+        ("browsers", "install", "chromium@"),
+        ("browsers", "install", "chromium@120", "--source", "snapshots", "--base-url", "nowhere"),
+        ("shot", "{page}", "-b", "cmd:nosuchprogram"),
+        ("shot", "{page}", "-b", "cmd:true {pgae}"),
+        ("shot", "{page}", "-b", "http://127.0.0.1:99999"),
+        ("shot", "{page}", "-b", "chromium@156", "--serve-host", "0.0.0.0"),
+        ("shot", "{page}", "-b", "chromium@156", "-b", "chromium@108", "-o", "{folder}/one.png"),
+        ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "--measure", "exact:5"),
+        ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "--measure", "phash:99999"),
+        ("compare", "{page}", "-b", "chromium@156", "-b", "chromium@108", "--measure", "fuzzy:-1;2"),
+        ("hunt", "change", "--base", "chromium@156", "--new", "chromium@108", "-o", "{page}"),
         ("browsers", "install", "webkit"),
         ("browsers", "install", "chromium@108", "--base-url", "http://127.0.0.1:1"),
         ("browsers", "remove", "chromium@1"),
@@ -168,7 +179,7 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(page: Path) -> None:
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_two(words: tuple[str, ...], page: Path) -> None:
-    done = moire(*(word.format(page=page, folder=page.parent) for word in words))
+    done = moire(*(word.replace("{page}", str(page)).replace("{folder}", str(page.parent)) for word in words))
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("moire: ") and done.stderr.count("\n") == 1
 

@@ -90,14 +90,27 @@ async def test_an_endless_loop_is_hung_three_times_of_three(engine: Build) -> No
         "<script>location = 'elsewhere.html'</script>",
         "<meta http-equiv=refresh content='0; url=other.html'>",
         "<script>location.reload()</script>",
+        "<script>location.replace(location.href)</script>",
         "<script>location = 'https://elsewhere.invalid/'</script>",
         "<script>location = 'http://127.0.0.1:9/'</script>",
     ],
 )
 async def test_a_page_that_leaves_is_untestable(engine: Build, leaves: str) -> None:
-    if "reload" in leaves and engine.engine != "chromium":
-        pytest.skip("only Chromium tells a reload from a load")
+    if ("reload" in leaves or "replace" in leaves) and engine.engine == "webkit":
+        pytest.skip("WebKit's driver does not tell a reload from a load")
     outcome = await shoot_and_check(engine, html(leaves), LabOptions(deadline=5, processes=1))
+    assert isinstance(outcome, Failure) and outcome.kind == "untestable", outcome
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_a_download_is_no_picture(engine: Build) -> None:
+    outcome = await shoot_and_check(engine, Case(b"PK\3\4" + bytes(100), "x.zip"), LabOptions(deadline=5, processes=1))
+    assert isinstance(outcome, Failure) and outcome.kind == "untestable", outcome
+
+
+async def test_a_page_that_answers_does_not_hang(chromium: Build) -> None:
+    page = html("<script>location = 'javascript:document.write(1)'</script>")
+    outcome = await shoot_and_check(chromium, page, LabOptions(deadline=3, processes=1))
     assert isinstance(outcome, Failure) and outcome.kind == "untestable", outcome
 
 

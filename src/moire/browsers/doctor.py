@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from dataclasses import asdict, dataclass
@@ -44,7 +45,7 @@ async def examine() -> list[Report]:
             reports += [await _try(builds[-1], len(builds))]
         else:
             reports += [Report(engine, False, "not found", f"Run `{_REMEDY[engine]}` as root.")]
-    return [*reports, _sandbox(), _fonts(), _npm(), _room()]
+    return [*reports, *_damaged(), _sandbox(), _fonts(), _npm(), _room()]
 
 
 async def _try(build: Build, count: int) -> Report:
@@ -70,6 +71,15 @@ def _missing(build: Build) -> list[str]:
     """Shared libraries that the program wants and the system lacks."""
     said = subprocess.run(["ldd", str(build.path)], capture_output=True, text=True, timeout=60).stdout
     return [line.split()[0] for line in said.splitlines() if "not found" in line]
+
+
+def _damaged() -> list[Report]:
+    return [
+        Report(
+            "builds", False, f"{place.name} is damaged", f"Install it again, or run `rm -r {shlex.quote(str(place))}`."
+        )
+        for place in shelf.damaged()
+    ]
 
 
 def _sandbox() -> Report:

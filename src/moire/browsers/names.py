@@ -13,16 +13,19 @@ import json
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from ..nouns import Build, UnknownBuild, UsageError
 from . import shelf
 
 _ARGUMENTS = ("flags", "env", "prefs", "capabilities")
+# What a command renderer is told about a page.
+_FILLED = ("{page}", "{png}", "{width}", "{height}")
 # The arguments begin at the last `?` that is followed by one of their names.
 _QUERY = re.compile(rf"\?(?=(?:{'|'.join(_ARGUMENTS)})=)")
 
@@ -44,7 +47,7 @@ def _base(head: str, installed: Sequence[Build] | None) -> Build:
     if head.startswith("cmd:"):
         return _command(head)
     if head.startswith(("http://", "https://")):
-        return Build(head, "webdriver", "", "remote", address=head)
+        return _remote(head)
     if "/" in head or head.startswith((".", "~")):
         return shelf.identify(Path(os.path.expanduser(head)))
     engine, at, version = head.partition("@")
@@ -69,10 +72,26 @@ def _remedy(engine: str, head: str) -> str:
     return f"Run `moire browsers install {head}`; `moire browsers available {engine}` lists what there is."
 
 
+def _remote(head: str) -> Build:
+    try:
+        parts = urlsplit(head)
+        well = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        well = False
+    if not well:
+        raise UsageError(f"{head!r} is no address.", "Write for example http://127.0.0.1:4444.")
+    return Build(head, "webdriver", "", "remote", address=head)
+
+
 def _command(head: str) -> Build:
     words = _words(head.removeprefix("cmd:"))
     if not words:
         raise UsageError("cmd: names no program.", "Write for example 'cmd:wkhtmltoimage {page} {png}'.")
+    if shutil.which(words[0]) is None:
+        raise UnknownBuild(f"{words[0]} is not a program on this machine.", "Install it, or give its path.")
+    unknown = [found for word in words for found in re.findall(r"\{\w+\}", word) if found not in _FILLED]
+    if unknown:
+        raise UsageError(f"{unknown[0]} in {head!r} is nothing to fill in.", f"There are {', '.join(_FILLED)}.")
     return Build(head, "command", "", "command", command=tuple(words))
 
 

@@ -50,6 +50,8 @@ def sources(name: str = "", base_url: str = "") -> list[Source]:
     }
     if base_url and name not in ("chrome-for-testing", "snapshots", "mozilla"):
         raise UsageError("--base-url is for an archive.", "Name it: --source chrome-for-testing, snapshots or mozilla.")
+    if base_url and not base_url.startswith(("http://", "https://", "file://")):
+        raise UsageError(f"--base-url {base_url} is no address.", "Write it with http:// or https:// in front.")
     if not name:
         return [Npm(), Debian()]
     if name not in made:
@@ -67,6 +69,12 @@ def _own() -> Iterator[Build]:
     for record in sorted(home.folder("builds").glob(f"*/{RECORD}")):
         if build := _recorded(record.parent):
             yield build
+
+
+def damaged() -> list[Path]:
+    """Folders on the shelf that hold no build that could be run."""
+    places = sorted(p for p in home.folder("builds").iterdir() if p.is_dir() and not p.name.startswith("."))
+    return [place for place in places if _recorded(place) is None]
 
 
 def _recorded(place: Path) -> Build | None:
@@ -156,7 +164,7 @@ def install(name: str, source: str = "", base_url: str = "", progress: Progress 
     engine, _, version = name.partition("@")
     if engine == "webkit":
         raise UnknownBuild("WebKitGTK comes with the system.", "Run `apt-get install webkit2gtk-driver xvfb`.")
-    if engine not in ("chromium", "firefox"):
+    if engine not in ("chromium", "firefox") or name.endswith("@"):
         raise UnknownBuild(
             f"{name!r} names no build that can be installed.",
             "Write chromium@108 or firefox@153; `moire browsers available` lists what there is.",

@@ -141,7 +141,7 @@ def remove(builds: tuple[str, ...]) -> int:
     Example:
       moire browsers remove chromium@108
     """
-    for build in [shelf.removable(name) for name in builds]:
+    for build in dict.fromkeys([shelf.removable(name) for name in builds]):
         shelf.remove(build)
         click.echo(f"{build.name}: removed")
     return Exit.DONE

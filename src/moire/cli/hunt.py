@@ -58,6 +58,7 @@ def change(
     builds = options.builds((base, new_))
     how = options.the_measure(measure)
     settings = {"base": base, "new": new_, "pages": pages, "seed": seed, "page_size": page_size, "measure": measure}
+    options.folder_for(output)
     folder = Folder(output, builds[0], builds[1], settings)
     cases = change_hunt.cases(seed, pages, page_size)
     seen, index = run(_hunt(builds, how, cases, pages, folder, options.lab(deadline, serve_host)))

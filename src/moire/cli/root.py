@@ -42,6 +42,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # Verbs for bisect scripts speak another language of exit codes, also when they are misused.
     check = sys.argv[1:2] == ["check"]
+    if sys.stdout is None:
+        _say("Standard output is closed: there is nowhere to put the result.")
+        sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
     try:
         code = cli.main(standalone_mode=False)
     except SystemExit:

@@ -70,6 +70,8 @@ def shot(
     case = Case.from_file(page, options.environment(**env))
     if output is not None and output.suffix.lower() in OTHER_PICTURES and not output.is_dir():
         raise UsageError(f"-o {output}: pictures are PNG.", "Name a file that ends in .png, or a folder.")
+    if output is not None and output.suffix == ".png" and len(builds) > 1 and not output.is_dir():
+        raise UsageError(f"-o {output} is one picture, and there are {len(builds)} builds.", "Give a folder.")
     for build in builds:
         options.file_for(_place(output, page, build, len(builds)))
     outcomes, dumps = run(_shots(builds, case, options.lab(deadline, serve_host), dumped))
@@ -103,7 +105,11 @@ def shot(
 def _place(output: Path | None, page: Path, build: Build, count: int) -> Path:
     if output is None:
         return Path(f"{page.stem}.{_file_name(build)}.png")
-    return output if count == 1 and output.suffix == ".png" else output / f"{_file_name(build)}.png"
+    return (
+        output
+        if count == 1 and output.suffix == ".png" and not output.is_dir()
+        else output / f"{_file_name(build)}.png"
+    )
 
 
 async def _shots(

@@ -126,7 +126,9 @@ def _fuzzy_measure(words: list[str]) -> Measure:
     try:
         limit, count = (int(n) for n in (words[0] if words else "0;0").split(";"))
     except ValueError:
-        raise ValueError("fuzzy takes two whole numbers. Write for example fuzzy:2;100.") from None
+        limit = count = -1
+    if not (0 <= limit <= 255 and count >= 0):
+        raise ValueError("fuzzy takes two whole numbers, 0 to 255 and 0 or more. Write for example fuzzy:2;100.")
 
     def beyond(a: Image, b: Image) -> float:
         seen = fuzzy(a, b)
@@ -151,20 +153,31 @@ def measure(text: str) -> Measure:
         if not 2 <= size <= 256:
             raise ValueError(f"A hash size of {size} is out of range. Give one from 2 to 256.")
         threshold = numbers[0] if numbers else R2Z2_THRESHOLD
+        _within(text, threshold, size * size)
         return Measure(text, partial(perceptual, size), threshold)
-    made: dict[str, tuple[Callable[[Image, Image], float], float]] = {
-        "exact": (exact, 0.0),
-        "pixels": (pixels, 0.0),
-        "chi2": (chi2, 0.0),
+    made: dict[str, tuple[Callable[[Image, Image], float], float, float]] = {
+        "exact": (exact, 0.0, 1),
+        "pixels": (pixels, 0.0, math.inf),
+        "chi2": (chi2, 0.0, 2),
         **{
-            key: (partial(template, method, key in _LIKENESS), BARTENDER_THRESHOLD) for key, method in _TEMPLATE.items()
+            key: (partial(template, method, key in _LIKENESS), BARTENDER_THRESHOLD, math.inf)
+            for key, method in _TEMPLATE.items()
         },
     }
     if name not in made or len(numbers) > 1:
         names = ", ".join([*made, "phash", "fuzzy"])
         raise ValueError(f"There is no measure {text!r}. The measures are {names}.")
-    function, default = made[name]
-    return Measure(text, function, numbers[0] if numbers else default)
+    function, default, most = made[name]
+    threshold = numbers[0] if numbers else default
+    _within(text, threshold, most)
+    return Measure(text, function, threshold)
+
+
+def _within(text: str, threshold: float, most: float) -> None:
+    """A threshold that nothing can pass would call everything the same, and one below 0 nothing."""
+    if not 0 <= threshold < most:
+        below = "" if most == math.inf else f" and below {most:g}"
+        raise ValueError(f"The threshold in {text!r} is out of range. Give one from 0{below}.")
 
 
 def figures(a: Image, b: Image) -> dict[str, float | int]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from ..nouns import Case, MoireError
+from ..nouns import Case, UsageError
 
 # A page's encoding is the page's own business: no charset is sent.
 _HTML = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".xht": "application/xhtml+xml"}
@@ -41,11 +41,16 @@ class PageServer:
         self._runner = runner
         port = runner.addresses[0][1]
         self.address = f"127.0.0.1:{port}"
-        if self._extra_host:
+        if self._extra_host in ("0.0.0.0", "::"):
+            raise UsageError(
+                f"--serve-host {self._extra_host} is every address at once.",
+                "Give the one that the browsers can reach.",
+            )
+        if self._extra_host and self._extra_host != "127.0.0.1":
             try:
                 await web.TCPSite(runner, self._extra_host, port).start()
             except OSError as error:
-                raise MoireError(
+                raise UsageError(
                     f"The page server cannot listen on {self._extra_host}: {error.strerror}.",
                     "Give --serve-host an address of this machine.",
                 ) from None

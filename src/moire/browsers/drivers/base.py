@@ -113,14 +113,14 @@ class Scripted(ABC):
         await self.evaluate(f"(e => e ? (e.focus(), true) : false)({find})")
 
     async def excuse(self) -> str:
-        """A page that still answers does not hang. The one way to be unready for ever, then, is a page
-        that tried to leave and could not: engines stop drawing it."""
+        """A page that still answers does not hang: it tried to leave and could not, whereupon engines stop
+        drawing it, or it keeps itself from ever being loaded."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self.evaluate("1")
         except (TimeoutError, DriverError):
             return ""
-        return "the page answers but is never ready: it may have tried to leave"
+        return "the page answers but was not ready in time: it may have tried to leave"
 
 
 class Browser(Protocol):

@@ -427,10 +427,6 @@ class ChromiumTab(Scripted):
         self._stay()
         return base64.b64decode(shot["data"])
 
-    async def excuse(self) -> str:
-        # Leaving is seen as it happens: what is not ready by its deadline hangs.
-        return ""
-
     @property
     def blocked(self) -> tuple[str, ...]:
         return tuple(self._blocked)

@@ -263,6 +263,7 @@ class FirefoxTab(Scripted):
         self._environment = environment
         # Navigations still to come that are our own.
         self._ours = 0
+        self._documents = 0
         self._left: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._gone = False
         self._blocked: dict[str, None] = {}
@@ -306,12 +307,21 @@ class FirefoxTab(Scripted):
             self._gone = True
         elif method == "browsingContext.navigationStarted":
             self._ours -= 1
-            if self._ours < 0 and not self._left.done():
-                self._left.set_result(params.get("url", ""))
+            if self._ours < 0:
+                self._leave(params.get("url", ""))
         elif method == "network.beforeRequestSent":
             url = params["request"]["url"]
+            if params.get("navigation") and url.startswith("http"):
+                # A page that loads itself again is told by its requests alone.
+                self._documents -= 1
+                if self._documents < 0:
+                    self._leave(url)
             if self._network.blocks(url):
                 self._blocked[url] = None
+
+    def _leave(self, where: str) -> None:
+        if not self._left.done():
+            self._left.set_result(where)
 
     async def _ask(self, method: str, params: Params) -> Any:
         """One command's answer, or what became of the page instead."""
@@ -324,7 +334,9 @@ class FirefoxTab(Scripted):
         except CommandFailed as error:
             if self._gone:
                 raise Untestable("the page closed its window") from None
-            if error.code == "no such frame":
+            if self._left.done():
+                raise Untestable(f"the page went away to {self._left.result()}") from None
+            if error.code == "no such frame" or "win is null" in error.message:
                 raise TabCrashed("the page's process crashed") from None
             raise Untestable(f"{error.code}: {error.message}") from None
         finally:
@@ -335,10 +347,13 @@ class FirefoxTab(Scripted):
         self._stay(navigations=1)
         await self._ask("browsingContext.navigate", {"context": self._context, "url": address, "wait": "interactive"})
         await self._wait_ready()
+        if await self.inspect("document.URL") != address:
+            # No event tells of a download: the tab stays as it was.
+            raise Untestable("the page is a download")
 
     def _stay(self, navigations: int) -> None:
         """From here on, any navigation beyond these is the page's own doing."""
-        self._ours = navigations
+        self._ours = self._documents = navigations
         if self._left.done():
             self._left = asyncio.get_running_loop().create_future()
 
