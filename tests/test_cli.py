@@ -341,7 +341,7 @@ def test_any_webdriver_end_is_a_build(chromedriver: str, page: Path, tmp_path: P
     served = moire("shot", page, "-b", remote, "--serve-host", "127.0.0.2", "-o", tmp_path / "s.png")
     assert served.returncode == 0, served.stderr
     wrong = moire("shot", page, "-b", remote, "--serve-host", "203.0.113.1")
-    assert wrong.returncode == 1 and "--serve-host" in wrong.stderr
+    assert wrong.returncode == 2 and "--serve-host" in wrong.stderr
 
 
 def test_flags_make_another_build_of_one_program(page: Path) -> None:

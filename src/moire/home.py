@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import marshal
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from .nouns import MoireError
+
+T = TypeVar("T")
 
 
 def home() -> Path:
@@ -58,3 +64,16 @@ def keep(file: Path, data: bytes) -> None:
         fresh.replace(file)
     except OSError:
         fresh.unlink(missing_ok=True)
+
+
+def remembered(kind: str, key: str, make: Callable[[], T]) -> T:
+    """What was made for this key before, or is made now: anything that `marshal` can hold."""
+    digest = hashlib.sha256(f"{sys.version}\0{key}".encode()).hexdigest()[:32]
+    file = folder(kind) / f"{digest}.marshal"
+    try:
+        known: T = marshal.loads(file.read_bytes())
+        return known
+    except (OSError, ValueError, EOFError, TypeError):
+        made = make()
+        keep(file, marshal.dumps(made))  # type: ignore[arg-type]
+        return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 DEFAULT_WEIGHT = 100
@@ -112,6 +113,19 @@ class Grammar:
                 if isinstance(inner, Reference) and inner.rule not in self.rules:
                     raise GrammarError(f"Rule {name!r} uses {inner.rule!r}, which has no rule.")
 
+    @cached_property
+    def choices(self) -> tuple[tuple[str, Choice], ...]:
+        return tuple((path, node) for path, node in self.nodes() if isinstance(node, Alt | Opt | Star))
+
+    @cached_property
+    def users(self) -> dict[str, list[str]]:
+        """For each rule, the rules that refer to it."""
+        found: dict[str, dict[str, None]] = {}
+        for path, node in self.nodes():
+            if isinstance(node, Reference):
+                found.setdefault(node.rule, {})[path.split("/")[0]] = None
+        return {name: list(users) for name, users in found.items()}
+
     def nodes(self) -> Iterator[tuple[str, Node]]:
         """Every node with its path, rule by rule, from the top down."""
         for name, node in self.rules.items():
@@ -166,6 +180,4 @@ def edges(path: str, node: Choice) -> list[str]:
 
 
 def choices(grammar: Grammar) -> Iterator[tuple[str, Choice]]:
-    for path, node in grammar.nodes():
-        if isinstance(node, Alt | Opt | Star):
-            yield path, node
+    return iter(grammar.choices)

@@ -90,16 +90,14 @@ def heights(grammar: Grammar, weights: Weights, blocked: Collection[str] = ()) -
     """For each rule, how many references deep its shallowest derivation is; infinite where there is none,
     and for rules that are blocked."""
     known: Heights = dict.fromkeys(grammar.rules, math.inf)
-    changed = True
-    while changed:
-        changed = False
-        for name, node in grammar.rules.items():
-            if name in blocked:
-                continue
-            now = height(name, node, weights, known)
-            if now < known[name]:
-                known[name] = now
-                changed = True
+    # Rules whose heights may be lower than is known: first all, later the users of what became lower.
+    waiting = dict.fromkeys(name for name in reversed(list(grammar.rules)) if name not in blocked)
+    while waiting:
+        name, _ = waiting.popitem()
+        now = height(name, grammar.rules[name], weights, known)
+        if now < known[name]:
+            known[name] = now
+            waiting.update(dict.fromkeys(user for user in grammar.users.get(name, ()) if user not in blocked))
     return known
 
 

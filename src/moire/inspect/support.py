@@ -10,8 +10,7 @@ from .. import home
 from ..browsers.drivers.base import Tab
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Failure, MoireError
-from ..pages.spec import probe
-from ..pages.spec.snapshot import FILE
+from ..pages.spec import probe, web
 
 _PAGE = Case(b"<!DOCTYPE html><title>support</title>")
 # Questions in one script.
@@ -39,7 +38,7 @@ def _key(build: Build) -> str:
     whole = repr(
         (build.engine, build.version, str(build.path), build.flags, sorted(build.prefs.items()), build.address)
     )
-    return hashlib.sha256(whole.encode() + FILE.read_bytes()).hexdigest()[:32]
+    return hashlib.sha256(f"{whole}\0{web.origin()}".encode()).hexdigest()[:32]
 
 
 async def _ask(tab: Tab) -> probe.Support:

@@ -6,19 +6,17 @@ there. A page is one file: nothing moves in it, nothing runs, and its images are
 
 from __future__ import annotations
 
-import hashlib
 import json
-import marshal
 import random
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from types import CodeType
 
 from .. import home
 from ..grammar import Source, layered
 from ..grammar.compile import Generators, code
 from ..grammar.derive import Generator
 from ..nouns import Case
+from .combine import Combinations
 from .spec import web
 
 # Of a page's bytes, how many are body.
@@ -26,6 +24,11 @@ BODY_SHARE = 0.6
 # A page's parts are small and many: size says how deep and how wide one of them may grow.
 SIZES = (1, 2, 3, 4, 5, 6, 8)
 SHEET_SIZES = (1, 2, 3)
+# Elements that anything may stand in.
+HOLDERS = frozenset(
+    ["article", "b", "blockquote", "button", "div", "em", "fieldset", "footer", "h1", "main", "nav", "p", "pre",
+     "section", "span", "sub", "u"]
+)  # fmt: skip
 # Parts of this size take some such room.
 BYTES_A_SIZE = 200
 _HEAD = "<!DOCTYPE html>\n<html><head><meta charset=utf-8><title>Moire</title>\n<style>\n"
@@ -45,9 +48,12 @@ class Names:
     def functions(self) -> dict[str, Generator]:
         return {"new-id": self._new, "some-id": self._some}
 
-    def _new(self, number: Callable[[], float], size: int) -> str:
+    def new(self) -> str:
         self._count += 1
         return f"e{self._count}"
+
+    def _new(self, number: Callable[[], float], size: int) -> str:
+        return self.new()
 
     def _some(self, number: Callable[[], float], size: int) -> str:
         return f"e{1 + int(number() * max(1, self._count))}"
@@ -72,6 +78,39 @@ class Pages:
         sheet = self._parts("rule", SHEET_SIZES, room - sum(map(len, body)), number)
         return "".join([_HEAD, *sheet, _MIDDLE, *body, _TAIL])
 
+    @property
+    def features(self) -> list[str]:
+        """Properties (`color:`) and tags that these weights generate, for combinations."""
+        rules = self._generators.rules
+        properties = [f"{name[4:]}:" for name in rules if name.startswith("css-") and "." not in name]
+        tags = [name[5:] for name in rules if name.startswith("html-") and "." not in name and name[5:] in HOLDERS]
+        return sorted([*properties, *tags])
+
+    def combined(self, seed: int, size: int, combinations: Combinations, first: int) -> tuple[Case, int]:
+        """A page of combinations from a place on, each in an element of its own, and the place after them."""
+        number = random.Random(seed).random
+        self._names.forget()
+        room = size - len(_HEAD) - len(_MIDDLE) - len(_TAIL)
+        parts: list[str] = []
+        place = first
+        while (room > 0 or place == first) and place < len(combinations) + first:
+            part = self._combination(combinations[place], number)
+            parts.append(part)
+            room -= len(part)
+            place += 1
+        text = "".join([_HEAD, _MIDDLE, *parts, _TAIL])
+        return Case(text.encode(), f"fuzz-{seed}.html", seed=seed), place
+
+    def _combination(self, features: tuple[str, ...], number: Callable[[], float]) -> str:
+        """The tags within each other, all of them with all the properties."""
+        properties = [name for name in features if name.endswith(":")]
+        tags = [name for name in features if not name.endswith(":")] or ["div"]
+        style = ";".join(name + "".join(self._generators.pieces(number, 2, f"css-{name[:-1]}")) for name in properties)
+        styled = f' style="{style}"' if style else ""
+        opening = "".join(f"<{tag} id={self._names.new()}{styled}>" for tag in tags)
+        inner = "".join(self._generators.pieces(number, 2, "phrasing"))
+        return f"{opening}{inner}{''.join(f'</{tag}>' for tag in reversed(tags))}\n"
+
     def _parts(self, rule: str, sizes: tuple[int, ...], room: float, number: Callable[[], float]) -> list[str]:
         """Parts of one kind, each on its own line, until there is no more room; one at least."""
         parts: list[str] = []
@@ -86,25 +125,9 @@ class Pages:
 
 
 def _generators(weights: Mapping[str, int], functions: Mapping[str, Generator]) -> Generators:
-    """Compiled once, and kept for the next time."""
-    key = json.dumps([sys.version, _origin(), sorted(weights.items())])
-    kept = home.folder("generators") / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.code"
-    try:
-        return Generators(marshal.loads(kept.read_bytes()), functions)
-    except (OSError, ValueError, EOFError, TypeError):
-        pass
-    grammar = web.grammar()
-    made = code(Source(grammar, layered(grammar, weights), dict(functions)))
-    home.keep(kept, marshal.dumps(made))
-    return Generators(made, functions)
+    def compiled() -> CodeType:
+        grammar = web.grammar()
+        return code(Source(grammar, layered(grammar, weights), dict(functions)))
 
-
-def _origin() -> str:
-    """What the code is made by: it is stale as soon as any of that changes."""
-    package = Path(__file__).parents[1]
-    files = sorted([*(package / "grammar").glob("*.py"), *(package / "pages").rglob("*.*")])
-    h = hashlib.sha256()
-    for file in files:
-        if file.suffix in (".py", ".json", ".ebnf", ".toml"):
-            h.update(file.read_bytes())
-    return h.hexdigest()
+    key = json.dumps([web.origin(), sorted(weights.items())])
+    return Generators(home.remembered("generators", key, compiled), functions)

@@ -40,6 +40,13 @@ class Support:
     refused: tuple[str, ...]
     rates: Mapping[str, float]
 
+    @property
+    def properties(self) -> list[str]:
+        """Those that the build knows."""
+        refused = set(self.refused)
+        declared = children("declaration", web.grammar().rules["declaration"])
+        return [web.first_text(node).rstrip(":") for edge, node in declared if edge not in refused]
+
     def over(self, weights: Mapping[str, int]) -> dict[str, int]:
         """Weights for pages that this build should understand."""
         found = dict(weights)

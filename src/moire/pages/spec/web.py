@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
+from ... import home
 from ...grammar import Grammar, default, read
 from ...grammar.model import Alt, Cat, Literal, Node, Reference, bare, children, choices
 from ...grammar.weights import height, heights
@@ -110,11 +113,23 @@ def weights(kinds: Collection[Status] = USUAL, engines: Mapping[str, float] | No
     """Weights under which only what is of these kinds is generated and, where engines are given with their
     versions, only what all of them have."""
 
-    def wanted(feature: Feature) -> bool:
+    def refused(feature: Feature) -> bool:
         has = all(feature.since.get(engine, math.inf) <= version for engine, version in (engines or {}).items())
-        return feature.status in kinds and has
+        return not has or feature.status not in kinds
 
-    return without(lambda feature: not wanted(feature))
+    key = repr((origin(), sorted(kinds), sorted((engines or {}).items())))
+    return home.remembered("weights", key, lambda: without(refused))
+
+
+@cache
+def origin() -> str:
+    """A digest of all that the grammar is made by: what was worked out from it is stale when that changes."""
+    package = Path(__file__).parents[2]
+    h = hashlib.sha256()
+    for file in sorted([*(package / "grammar").glob("*.py"), *(package / "pages").rglob("*.*")]):
+        if file.suffix in (".py", ".json", ".ebnf", ".toml"):
+            h.update(file.read_bytes())
+    return h.hexdigest()
 
 
 def without(refused: Callable[[Feature], bool]) -> dict[str, int]:
