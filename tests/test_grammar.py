@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,19 +18,25 @@ from conftest import SHARED
 from moire.grammar import (
     GrammarError,
     NothingLeft,
+    Source,
     counts,
     default,
     flat,
+    generators,
     layered,
+    module,
     parse,
+    paths,
     propagate,
     read,
     reduce,
     reducer,
+    samples,
     source,
     write,
 )
-from moire.grammar.check import check
+from moire.grammar.check import check, trial
+from moire.grammar.model import Literal
 from moire.grammar.prune import prune
 from moire.grammar.reduce import picked
 
@@ -187,8 +197,6 @@ def test_what_is_never_to_be_reduced_is_not() -> None:
 
 
 def test_a_rule_can_be_given_to_a_function_or_another_rule() -> None:
-    from moire.grammar import Source
-
     grammar = read("r = n ',' n | n\nn = #'[0-9]'\nm = 'm'")
     made = Source(grammar, default(grammar), {"n": lambda number, size: str(40 + int(number() * 3))})
     numbers = ["40", "41", "42"]
@@ -271,7 +279,7 @@ def test_a_bad_grammar_is_a_sentence_with_its_place(ebnf: str, says: str) -> Non
     ("weights", "says"),
     [
         ({"r/alt/0": 0, "r/alt/1": 0}, "Every edge of r has weight 0"), ({"r/alt/1": 0}, "never comes to an end"),
-        ({"x": 1}, "no choice with the edge x"), ({"r/alt/0": -1}, "Give 0 or more"),
+        ({"x": 1}, "no choice with the edge x"), ({"r/alt/0": -1}, "Give 0 to"),
     ],
 )  # fmt: skip
 def test_bad_weights_are_a_sentence_with_the_path(weights: dict[str, int], says: str) -> None:
@@ -283,3 +291,96 @@ def test_bad_weights_are_a_sentence_with_the_path(weights: dict[str, int], says:
 def test_a_text_that_does_not_fit_is_a_sentence_with_its_place() -> None:
     with pytest.raises(GrammarError, match=r"line 1, column 3: expected '\(', '0'.* or 6 others, found '\*2'"):
         parse(read(MATH), "1+*2")
+
+
+MARKUP = """
+test = elem+
+elem = '<a' (' ' attr)+ '>' elem* '</a>' | '<b' (' ' attr)+ '>' elem* '</b>'
+attr = aname '="' prop (' ' prop)* '"' ;
+prop = #'[xy]{1,2}' ':' (' ' pval)+ ';'
+aname = 'p' | 'q' (* {:weight 300} *) ; pval = '1' | '2' | #'[a-c]|z?'
+"""
+
+
+@pytest.mark.parametrize("ebnf", [MATH, MARKUP, "s = 'a' / 'b' ; ", "s = [ t ] ; t = 'x' u ; u = 'y' | s 'z'"])
+def test_compiled_generators_give_the_same_texts(ebnf: str, tmp_path: Path) -> None:
+    made = source(read(ebnf))
+    compiled = generators(made)
+    (tmp_path / "gen.py").write_text(module(made))
+    alone = subprocess.run(
+        [sys.executable, "-I", tmp_path / "gen.py", "--seed", "3", "--count", "5", "--max-size", "9"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert alone.stdout == "".join(flat(trial(made, n, 5, 9, 3)) + "\n" for n in range(5))
+    for seed in range(30):
+        for size in (0, 1, 3, 12):
+            assert compiled.generate(seed, size) == flat(made.derive(seed, size))
+
+
+def test_functions_stand_in_for_rules_in_compiled_generators_too() -> None:
+    grammar = read("s = n ',' n ; n = 'x'")
+    made = Source(grammar, default(grammar), {"n": lambda number, size: f"{int(number() * 10)}/{size}"})
+    assert generators(made).generate(5, 4) == flat(made.derive(5, 4))
+    with pytest.raises(GrammarError):
+        module(made)
+
+
+PATHS = read("s = 'a' 'b' t | t? ; t = <'c'> u* | 'd' ; u = 'e' t | 'f'")
+
+
+def test_nodes_are_found_and_changed_by_path() -> None:
+    assert paths.node_at(PATHS, "s/alt/0/cat/1") == Literal("b")
+    with pytest.raises(GrammarError):
+        paths.node_at(PATHS, "s/alt/7")
+    new = paths.replaced(PATHS, {"s/alt/0/cat/1": Literal("B"), "t/alt/0/cat/0": Literal("C")})
+    assert "B" in write(new) and "<'C'>" in write(new) and "B" not in write(PATHS)
+    assert paths.node_at(paths.joined(PATHS), "s/alt/0/cat/0") == Literal("ab")
+    assert paths.references(PATHS, "t") == ["s/alt/0/cat/2", "s/alt/1/opt/0", "u/alt/0/cat/1"]
+    assert paths.weighted_ancestors(PATHS, "u") == ["t/alt/0/cat/1"]
+    below = paths.descendants(PATHS, "s", lambda path, node: node == Literal("f"))
+    assert below == ["u/alt/1"]
+    assert set(paths.leaves(PATHS)) >= {"s/alt/0/cat/0", "t/alt/1", "u/alt/0/cat/1"}
+    with pytest.raises(GrammarError, match="circle"):
+        paths.ordered(PATHS)
+    assert paths.ordered(read("a = b c ; b = c ; c = 'x' c?")) == ["c", "b", "a"]
+
+
+def test_likelihoods_follow_the_weights() -> None:
+    weights = {**default(PATHS), "s/alt/0": 300, "t/alt/1": 0}
+    known = paths.likelihoods(PATHS, weights)
+    assert known["s"] == 1 and known["s/alt/0"] == 0.75 and known["s/alt/1/opt/0"] == 0.125
+    assert known["t/alt/0"] == 0.75 and known["t/alt/1"] == 0 and known["u"] == 0.375
+    assert paths.terminal_likelihoods(PATHS, weights)["u/alt/1"] == 0.1875
+    assert paths.removed(PATHS, {**weights, "t/alt/0": 0}, "t") and not paths.removed(PATHS, weights, "t")
+
+
+def test_samples_go_on_and_grow() -> None:
+    texts = list(itertools.islice(samples(MARKUP, seed=2, max_size=8), 20))
+    assert texts == list(itertools.islice(samples(MARKUP, seed=2, max_size=8), 20))
+    assert max(map(len, texts)) > 5 * len(texts[0])
+
+
+@pytest.mark.parametrize(
+    ("ebnf", "word"),
+    [
+        ("s = 'a' (* {:weight -5} *) | 'b'", "a weight from 0"),
+        ("s = 'a' (* {:weight many} *) | 'b'", "a weight from 0"),
+        ("s = '\\ud800'", "half of a pair"),
+        ("s = " + "(" * 400 + "'a'" + ")" * 400, "at most 300 brackets"),
+    ],
+)
+def test_bad_grammars_are_refused_where_they_are_wrong(ebnf: str, word: str) -> None:
+    with pytest.raises(GrammarError, match=f"Line 1, column .*{word}"):
+        read(ebnf)
+
+
+@pytest.mark.parametrize("pattern", ["(?!a)b", r"\bx", "a{100000}"])
+def test_what_cannot_be_generated_is_refused(pattern: str) -> None:
+    with pytest.raises(GrammarError, match="regular expression"):
+        source(read(f"s = #'{pattern}'")).derive(1, 3)
+
+
+def test_long_chains_of_rules_are_no_trouble() -> None:
+    chain = "".join(f"r{n} = 'x' r{n + 1} ;\n" for n in range(3000)) + "r3000 = 'y'"
+    made = source(read(chain))
+    assert flat(made.derive(1, 5)) == generators(made).generate(1, 5) == "x" * 3000 + "y"

@@ -95,8 +95,8 @@ def test_parse_and_reduce_speak_json(math: Path, tmp_path: Path) -> None:
         (("check", "{math}", "--", "{no}"), 2, "cannot be run"),
         (("check", "{math}", "--iteration", "3", "--", "true"), 2, "No such option"),
         (("check", "{math}", "--timeout", "nan", "--", "true"), 2, "leaves no time"),
-        (("check", "{math}", "--timeout", "0.3", "--", "sh", "-c", "sleep 9"), 1, "did not end within 0.3 seconds"),
-        (("check", "{math}", "--", "sh", "-c", "kill -9 $$"), 1, "died of signal 9"),
+        (("check", "{math}", "--timeout", "0.3", "--", "sh", "-c", "sleep 9"), 4, "did not end within 0.3 seconds"),
+        (("check", "{math}", "--", "sh", "-c", "kill -9 $$"), 4, "died of signal 9"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(words: tuple[str, ...], code: int, says: str, math: Path, tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ def test_pages_that_only_lie_there_are_inert_and_at_rest(html: str) -> None:
     assert Case(html.encode()).inert and Case(html.encode()).at_rest
 
 
-@pytest.mark.parametrize("html", ["<p style='animation: a 1s'>", "<STYLE>@FONT-FACE {}</STYLE>", "<marquee>x"])
+@pytest.mark.parametrize(
+    "html", ["<style>@keyframes a{}</style><p style='animation: a 1s'>", "<STYLE>@FONT-FACE {}</STYLE>", "<marquee>x"]
+)
 def test_pages_that_move_are_inert_but_not_at_rest(html: str) -> None:
     assert Case(html.encode()).inert and not Case(html.encode()).at_rest

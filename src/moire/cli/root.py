@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import signal
 import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -40,6 +41,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot write is shown as well as it can.
             stream.reconfigure(errors="replace")
+    # Asked to end, a run ends in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Verbs for bisect scripts speak another language of exit codes, also when they are misused.
     check = sys.argv[1:2] == ["check"]
     if sys.stdout is None:

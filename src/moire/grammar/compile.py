@@ -15,7 +15,7 @@ from itertools import accumulate
 from types import CodeType
 from typing import Any
 
-from .derive import STEPS_A_SIZE, Generator, Source, deep
+from .derive import STEPS_A_SIZE, Generator, Source
 from .model import (
     NIL,
     Alt,
@@ -32,6 +32,7 @@ from .model import (
     Star,
     bare,
     children,
+    deep,
 )
 from .patterns import Chars, OneOf, Part, Repeat, Sequence, parts
 

@@ -8,15 +8,15 @@ ends, through self- and mutual recursion alike.
 
 from __future__ import annotations
 
+import itertools
 import random
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
+from .ebnf import read
 from .model import (
     NIL,
     Alt,
@@ -33,15 +33,14 @@ from .model import (
     Reference,
     Star,
     children,
+    deep,
 )
 from .patterns import Chars, OneOf, Part, Repeat, Sequence, parts
-from .tree import Tree
+from .tree import Tree, flat
 from .weights import Heights, Weights, check, default, height, heights
 
 # Steps a derivation may take before it hurries to an end, for each unit of size.
 STEPS_A_SIZE = 100
-# A derivation is as deep as its grammar asks for.
-DEPTH = 200_000
 
 # A Python function that stands in for a rule: from a source of numbers in [0, 1) and a size to a text.
 Generator = Callable[[Callable[[], float], int], str]
@@ -105,17 +104,6 @@ class Source:
 
     def _shortest(self) -> _Derivation:
         return _Derivation(self, lambda: 0.0, 1)
-
-
-@contextmanager
-def deep() -> Iterator[None]:
-    """Python's own limit is for mistakes; here depth is in the nature of things, and costs no C stack."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, DEPTH))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def source(grammar: Grammar, weights: Weights | None = None) -> Source:
@@ -260,3 +248,10 @@ class _Derivation:
                 if least < most and size > 0:
                     times = min(least + int(self._number() * (size + 1)), most)
                 return Tree("", part, tuple([self.part(body, size) for _ in range(times)]))
+
+
+def samples(ebnf: str, *, seed: int = 0, max_size: int = 50) -> Iterator[str]:
+    """Texts by an EBNF without end, tiny ones first; sizes grow and begin anew."""
+    made = source(read(ebnf))
+    for n in itertools.count():
+        yield flat(made.derive(seed * 1_000_003 + n, 1 + n % max_size))

@@ -32,11 +32,14 @@ from .model import (
     Reference,
     Star,
     children,
+    deep,
 )
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*|[^\W\d][\w-]*")
 _DEFINES = re.compile(r"::=|:=|=|:")
-_WEIGHT = re.compile(r"\{\s*:weight\s+(\d+)\s*\}")
+_WEIGHT = re.compile(r"\{\s*:weight\b\s*([^}]*?)\s*\}")
+# Brackets within brackets.
+MOST_NESTED = 300
 _SUFFIXES = ("?", "*", "+")
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _EPSILONS = {"ε", "epsilon", "eps", "EPSILON"}
@@ -55,6 +58,11 @@ class _Weighed:
 
 def read(text: str, start: str = "") -> Grammar:
     """A grammar from its EBNF; GrammarError says where it is wrong and what was expected there."""
+    with deep():
+        return _read(text, start)
+
+
+def _read(text: str, start: str) -> Grammar:
     reader = _Reader(text)
     rules: dict[str, _Weighed] = {}
     hidden = set()
@@ -97,6 +105,7 @@ class _Reader:
         self._text = text
         self._at = 0
         self._weight: int | None = None
+        self._nested = 0
         self._skip()
 
     def at_end(self) -> bool:
@@ -133,6 +142,8 @@ class _Reader:
                 else:
                     self._at += 1
             if found := _WEIGHT.search(text, begun, self._at):
+                if not re.fullmatch(r"[0-9]{1,9}", found[1]):
+                    self.fail("a weight from 0 to 999999999", found.start(1))
                 self._weight = int(found[1])
 
     def _take(self, token: str) -> bool:
@@ -227,7 +238,11 @@ class _Reader:
     def _atom(self) -> _Weighed | None:
         here = self._text[self._at : self._at + 1]
         if here in ("'", '"'):
-            return self._weighed(Literal(_unescaped(self._quoted())))
+            begun = self._at
+            text = _unescaped(self._quoted())
+            if any("\ud800" <= character <= "\udfff" for character in text):
+                self.fail("whole characters, not one half of a pair", begun)
+            return self._weighed(Literal(text))
         if here == "#":
             self._at += 1
             if self._text[self._at : self._at + 1] not in ("'", '"'):
@@ -243,8 +258,12 @@ class _Reader:
             if here == "<" and self._at_rule():
                 return None
             close = _BRACKETS[here]
+            self._nested += 1
+            if self._nested > MOST_NESTED:
+                self.fail(f"at most {MOST_NESTED} brackets within each other")
             self._take(here)
             body = self._alternatives(repr(close))
+            self._nested -= 1
             if not self._text.startswith(close, self._at):
                 self.fail(repr(close))
             self._take(close)

@@ -7,13 +7,30 @@ may be empty; its edges carry weights, and that of "nothing" is called `nil`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
 DEFAULT_WEIGHT = 100
 NIL = "nil"
+
+
+# Grammars and derivations are as deep as their authors want them.
+DEPTH = 200_000
+
+
+@contextmanager
+def deep() -> Iterator[None]:
+    """Python's own limit is for mistakes; here depth is in the nature of things, and costs no C stack."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class GrammarError(ValueError):

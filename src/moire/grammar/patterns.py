@@ -77,8 +77,8 @@ def _part(token: Any, source: str) -> Part | None:
         return _sequence(value, source)
     if kind == c.BRANCH:
         return OneOf(tuple(_sequence(option, source) for option in value[1]))
-    if kind in (c.AT, c.ASSERT, c.ASSERT_NOT):
-        # Places and looks around are for the parser; a generated text may or may not satisfy them.
+    if kind == c.AT and value not in (c.AT_BOUNDARY, c.AT_NON_BOUNDARY):
+        # A pattern stands for a whole text: its begin and end are where they are.
         return None
     raise GrammarError(f"Nothing can be generated from the regular expression {source!r} ({str(kind).lower()}).")
 

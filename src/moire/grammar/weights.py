@@ -30,6 +30,7 @@ from .model import (
 )
 
 Weights = Mapping[str, int]
+MOST_WEIGHT = 999_999_999
 Heights = dict[str, float]
 
 
@@ -46,8 +47,8 @@ def layered(grammar: Grammar, *layers: Weights) -> dict[str, int]:
         for path, weight in layer.items():
             if path not in merged:
                 raise GrammarError(f"The grammar has no choice with the edge {path}.")
-            if weight < 0:
-                raise GrammarError(f"The weight of {path} is {weight}. Give 0 or more.")
+            if not 0 <= weight <= MOST_WEIGHT:
+                raise GrammarError(f"The weight of {path} is {weight}. Give 0 to {MOST_WEIGHT}.")
             merged[path] = weight
     check(grammar, merged)
     return merged

@@ -6,6 +6,7 @@ from .dump import Box, Dump, DumpNode, NodeKind
 from .errors import (
     CheckExit,
     Exit,
+    HarnessError,
     LaunchError,
     MoireError,
     UnknownBuild,
@@ -25,6 +26,7 @@ __all__ = [
     "Exit",
     "Failure",
     "FailureKind",
+    "HarnessError",
     "How",
     "LaunchError",
     "MoireError",

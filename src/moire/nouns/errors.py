@@ -3,7 +3,8 @@
 MoireError              exit 1   one sentence and, where there is one, the remedy
 ├── UsageError          exit 2   the call itself is wrong
 │   └── UnknownBuild    exit 2   no build of that name is installed
-└── LaunchError         exit 4   a browser would not start
+├── LaunchError         exit 4   a browser would not start
+└── HarnessError        exit 4   a command under test could not be run to its end
 """
 
 from __future__ import annotations
@@ -57,4 +58,8 @@ class UnknownBuild(UsageError):
 
 
 class LaunchError(MoireError):
+    exit_code = Exit.BROWSER
+
+
+class HarnessError(MoireError):
     exit_code = Exit.BROWSER
