@@ -17,7 +17,7 @@ $(VENV)/.ready: pyproject.toml scripts/venv
 	@sh scripts/venv $(PYTHON) $(VENV)
 
 hunt: setup
-	$(MOIRE) hunt change --base chromium@108 --new chromium@116 --pages 1000 -o runs/change
+	$(MOIRE) hunt change --base chromium@150 --new chromium@156 --pages 300 -o runs/change
 
 test: setup
 	$(VENV)/bin/pytest

@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import change as change_hunt
 from ..nouns import Build, Case, Exit, MoireError
+from ..pages.make import Pages
 from ..pixels import Measure
 from ..reports.folder import Folder
-from . import options
+from . import options, sources
 from .progress import pages as page_progress
 from .root import cli, run
 
@@ -39,16 +41,19 @@ def hunt() -> None:
 @click.option("--new", "new_", required=True, metavar="BUILD", help="The build under test.")
 @click.option("--pages", default=500, show_default=True, type=click.IntRange(1), help="How many pages to show.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages.")
-@click.option("--page-size", default=2000, show_default=True, type=click.IntRange(100, 1_000_000), help="Bytes a page.")
+@sources.size_option
+@sources.page_options
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("runs/change"), show_default=True)
 @click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found.")
 @options.lab_options
 def change(
-    base: str, new_: str, pages: int, seed: int, page_size: int, measure: str, output: Path, fail_on_finding: bool,
-    deadline: float, serve_host: str,
+    base: str, new_: str, pages: int, seed: int, size: int, measure: str, output: Path, fail_on_finding: bool,
+    deadline: float, serve_host: str, **how: Any,
 ) -> int:  # fmt: skip
     """Fuzz two builds with the same pages and report what changed.
+
+    Pages come from the web's grammar, as far as both builds understand it.
 
     \b
     Examples:
@@ -56,12 +61,14 @@ def change(
       moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o runs/108-116
     """
     builds = options.builds((base, new_))
-    how = options.the_measure(measure)
-    settings = {"base": base, "new": new_, "pages": pages, "seed": seed, "page_size": page_size, "measure": measure}
+    difference = options.the_measure(measure)
+    settings = {"base": base, "new": new_, "pages": pages, "seed": seed, "size": size, "measure": measure}
     options.folder_for(output)
     folder = Folder(output, builds[0], builds[1], settings)
-    cases = change_hunt.cases(seed, pages, page_size)
-    seen, index = run(_hunt(builds, how, cases, pages, folder, options.lab(deadline, serve_host)))
+    asked = [build for build in builds if build.engine != "command"]
+    source = Pages(sources.weights(builds=asked, **how))
+    cases = change_hunt.cases(source, seed, pages, size)
+    seen, index = run(_hunt(builds, difference, cases, pages, folder, options.lab(deadline, serve_host)))
     found = sum(seen[kind] for kind in _FINDINGS)
     click.echo(f"{found} findings. Open {index}")
     if seen["untestable"] == pages:

@@ -7,39 +7,23 @@ import random
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..browsers.lab import Lab, LabOptions
-from ..grammar import GrammarError, layered, write
+from ..grammar import prune, write
 from ..grammar import weights as weights_of
-from ..grammar.prune import prune
-from ..inspect.support import support as ask_support
-from ..nouns import Build, Exit, MoireError, UsageError
+from ..nouns import Exit, MoireError, UsageError
 from ..pages import read
 from ..pages.combine import Combinations
 from ..pages.make import Pages
 from ..pages.spec import refresh as refresh_snapshot
 from ..pages.spec import web
-from ..pages.spec.probe import Support
 from ..pages.spec.snapshot import load
-from . import options
+from . import options, sources
 from .progress import pages as progress_bar
 from .root import cli, run
-
-# A page the size of those that people write by hand.
-USUAL_BYTES = 3000
-# What a build is asked takes some time, once.
-ASKING_SECONDS = 300.0
-
-_LIKE = click.option(
-    "--like", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="A page to follow; again for more."
-)
-_KINDS = click.option(
-    "--kinds", default="standard,legacy", show_default=True, help="What to use: standard, experimental, legacy."
-)
 
 
 @cli.command()
@@ -47,24 +31,15 @@ _KINDS = click.option(
 @click.option("--output_dir", "output", required=True, type=click.Path(path_type=Path), help="The folder to write to.")
 @click.option("--input_dir", type=click.Path(path_type=Path), help="A folder of pages to follow, if it holds any.")
 @click.option("--seed", type=click.IntRange(0), help="Same seed, same pages; a new one each time if not given.")
-@click.option(
-    "--size", default=USUAL_BYTES, show_default=True, type=click.IntRange(300, 10_000_000), help="Bytes a page."
-)
-@_LIKE
-@click.option(
-    "--unlike", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="A page to keep away from."
-)
-@click.option("--weights", "weight_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
-              help="Weights, JSON; give it again to lay others over them.")  # fmt: skip
-@_KINDS
+@sources.size_option
+@sources.page_options
 @click.option("--build", "-b", "names", multiple=True, metavar="BUILD", help="Use only what this build understands.")
 @click.option("--combine", type=click.IntRange(1, 5), metavar="N", help="Pages of all combinations of N features.")
 @click.option("--of", "features", default="", help="The features to combine: div,color:,display: …")
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
 def generate(
-    count: int, output: Path, input_dir: Path | None, seed: int | None, size: int, like: tuple[Path, ...],
-    unlike: tuple[Path, ...], weight_files: tuple[Path, ...], kinds: str, names: tuple[str, ...], combine: int | None,
-    features: str, as_json: bool,
+    count: int, output: Path, input_dir: Path | None, seed: int | None, size: int, names: tuple[str, ...],
+    combine: int | None, features: str, as_json: bool, like: tuple[Path, ...], **how: Any,
 ) -> int:  # fmt: skip
     """Write pages by the web's grammar, as ClusterFuzz calls a fuzzer.
 
@@ -76,8 +51,7 @@ def generate(
     """
     options.folder_for(output)
     followed = [*like, *_pages_in(input_dir)]
-    weights = _weights(kinds, followed, unlike, weight_files, options.builds(names))
-    source = Pages(weights)
+    source = Pages(sources.weights(like=followed, builds=options.builds(names), **how))
     chosen = _combinations(source, combine, features, seed or 0)
     seed = random.SystemRandom().getrandbits(40) if seed is None else seed
     written, place = 0, 0
@@ -121,48 +95,6 @@ def _combinations(source: Pages, n: int | None, names: str, seed: int) -> Combin
     return Combinations(wanted, n, seed)
 
 
-def _weights(
-    kinds: str, like: Sequence[Path], unlike: Sequence[Path], files: Sequence[Path], builds: Sequence[Build]
-) -> dict[str, int]:
-    wanted = [kind.strip() for kind in kinds.split(",")]
-    unknown = [kind for kind in wanted if kind not in web.ALL]
-    if unknown:
-        raise UsageError(f"There is no kind {unknown[0]!r}.", f"The kinds are {', '.join(web.ALL)}.")
-    weights = web.weights(wanted)  # type: ignore[arg-type]
-    try:
-        if like:
-            weights = _over(weights, read.weights(_bytes(path) for path in like))
-        if unlike:
-            weights = _over(weights, read.inverted(read.weights(_bytes(path) for path in unlike)))
-        for file in files:
-            weights = layered(web.grammar(), weights, weights_of.load(file))
-    except GrammarError as error:
-        raise UsageError(str(error)) from None
-    if builds:
-        for known in run(_supports(builds)):
-            weights = known.over(weights)
-    return weights
-
-
-def _over(weights: dict[str, int], found: dict[str, int]) -> dict[str, int]:
-    """Weights read off pages, but nothing that is not wanted at all."""
-    return web.pinched(web.grammar(), {**weights, **{edge: n for edge, n in found.items() if weights[edge]}})
-
-
-async def _supports(builds: Sequence[Build]) -> list[Support]:
-    async with Lab(builds, LabOptions(deadline=ASKING_SECONDS)) as lab:
-        return [await ask_support(lab, build) for build in builds]
-
-
-def _bytes(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is no ordinary file.", "Give pages.")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
-
-
 @cli.group()
 def pages() -> None:
     """The web's grammar: write it out, read weights off pages, ask builds what they understand.
@@ -175,8 +107,8 @@ def pages() -> None:
 
 
 @pages.command()
-@_LIKE
-@_KINDS
+@sources.LIKE
+@sources.KINDS
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write to.")
 def grammar(like: tuple[Path, ...], kinds: str, output: Path) -> int:
     """Write the web's grammar as EBNF, whole or cut down to what some pages use.
@@ -188,7 +120,7 @@ def grammar(like: tuple[Path, ...], kinds: str, output: Path) -> int:
       moire grammar sample grammar/web.ebnf --rule flow
     """
     options.folder_for(output)
-    weights = _weights(kinds, like, (), (), ())
+    weights = sources.weights(kinds=kinds, like=like)
     whole = prune(web.grammar(), weights) if like else web.grammar()
     options.write(output / "web.ebnf", write(whole).encode())
     own = weights_of.default(whole) if like else weights
@@ -208,7 +140,7 @@ def weights(files: tuple[Path, ...], output: Path | None) -> int:
       moire pages weights a.html b.html -o like-these.json
     """
     options.file_for(output)
-    text = weights_of.text(read.weights(_bytes(path) for path in files))
+    text = weights_of.text(read.weights(sources.read_bytes(path) for path in files))
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -226,7 +158,7 @@ def features(files: tuple[Path, ...], as_json: bool) -> int:
     Example:
       moire pages features mine.html
     """
-    found = {str(path): read.features(_bytes(path)).names() for path in files}
+    found = {str(path): read.features(sources.read_bytes(path)).names() for path in files}
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
     else:
@@ -247,7 +179,7 @@ def support(names: tuple[str, ...], as_json: bool) -> int:
       moire pages support chromium@156 firefox@153
     """
     builds = options.builds(names)
-    asked = list(zip(builds, run(_supports(builds)), strict=True))
+    asked = list(zip(builds, run(sources.supports(builds)), strict=True))
     if as_json:
         rows = [{"build": b.name, "properties": known.properties, "refused": list(known.refused)} for b, known in asked]
         click.echo(json.dumps(rows, indent=1))

@@ -61,3 +61,14 @@ def pages() -> Progress:
         TimeRemainingColumn(), TextColumn("{task.fields[found]}"),
         console=console, disable=not console.is_terminal,
     )  # fmt: skip
+
+
+@contextmanager
+def asking(name: str) -> Iterator[None]:
+    """While a build is asked what it understands: it takes a while, and nobody knows how long."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(f"asking {name} what it understands"):
+        yield

@@ -53,6 +53,9 @@ class Source:
     grammar: Grammar
     weights: Weights
     overrides: Mapping[str, str | Generator] = field(default_factory=dict)
+    _options: dict[tuple[str, bool], list[tuple[int, int]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check(self.grammar, self.weights)
@@ -78,11 +81,14 @@ class Source:
 
     def options(self, path: str, node: Alt, *, hurry: bool) -> list[tuple[int, int]]:
         """Edges that may be taken, with their weights; in a hurry, only those nearest to an end."""
-        able = [(edge, p, n) for edge, (p, n) in enumerate(children(path, node)) if self.weights[p]]
-        if hurry and len(able) > 1:
-            by_height = [height(p, n, self.weights, self.heights) for _, p, n in able]
-            able = [one for one, h in zip(able, by_height, strict=True) if h == min(by_height)]
-        return [(edge, self.weights[p]) for edge, p, _ in able]
+        if (path, hurry) not in self._options:
+            able = [(edge, p, n) for edge, (p, n) in enumerate(children(path, node)) if self.weights[p]]
+            if hurry and len(able) > 1:
+                by_height = [height(p, n, self.weights, self.heights) for _, p, n in able]
+                least = min(by_height)
+                able = [one for one, h in zip(able, by_height, strict=True) if h == least]
+            self._options[path, hurry] = [(edge, self.weights[p]) for edge, p, _ in able]
+        return self._options[path, hurry]
 
     def smallest(self, rule: str) -> Tree:
         """The shortest way to an end, with the first character of every set."""
@@ -213,8 +219,8 @@ class _Derivation:
     def _alternative(self, path: str, node: Alt, rule: str, size: int) -> Tree:
         options = self._source.options(path, node, hurry=size <= 0)
         edge = options[self._pick([weight for _, weight in options])][0]
-        p, n = list(children(path, node))[edge]
-        return Tree(path, node, (self.node(p, n, rule, size),), edge=edge)
+        below = f"{path}/{'ord' if node.ordered else 'alt'}/{edge}"
+        return Tree(path, node, (self.node(below, node.options[edge], rule, size),), edge=edge)
 
     def _taken(self, path: str, size: int) -> bool:
         """Whether an option or repetition is taken at all."""

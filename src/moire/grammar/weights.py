@@ -92,13 +92,16 @@ def heights(grammar: Grammar, weights: Weights, blocked: Collection[str] = ()) -
     and for rules that are blocked."""
     known: Heights = dict.fromkeys(grammar.rules, math.inf)
     # Rules whose heights may be lower than is known: first all, later the users of what became lower.
-    waiting = dict.fromkeys(name for name in reversed(list(grammar.rules)) if name not in blocked)
+    waiting = [name for name in grammar.rules if name not in blocked]
     while waiting:
-        name, _ = waiting.popitem()
-        now = height(name, grammar.rules[name], weights, known)
-        if now < known[name]:
-            known[name] = now
-            waiting.update(dict.fromkeys(user for user in grammar.users.get(name, ()) if user not in blocked))
+        lower = []
+        for name in waiting:
+            now = height(name, grammar.rules[name], weights, known)
+            if now < known[name]:
+                known[name] = now
+                lower.append(name)
+        users = dict.fromkeys(user for name in lower for user in grammar.users.get(name, ()))
+        waiting = [user for user in users if user not in blocked]
     return known
 
 

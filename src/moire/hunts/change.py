@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Outcome, Verdict
 from ..oracles.change import screen_and_confirm
-from ..pages import simple
+from ..pages.make import Pages
 from ..pixels import Measure
 
 # Pages under way at once: enough to keep every tab busy while results wait for their turn.
@@ -23,9 +23,9 @@ class Judged:
     outcomes: list[list[Outcome]]
 
 
-def cases(seed: int, pages: int, size: int) -> Iterator[Case]:
-    """Page n of a seed is the same page whatever else is asked for."""
-    return (simple.page(seed * 1_000_000 + n, size) for n in range(pages))
+def cases(source: Pages, seed: int, pages: int, size: int) -> Iterator[Case]:
+    """Page n of a seed is the same page however many are asked for."""
+    return (source.page(seed * 1_000_000 + n, size) for n in range(pages))
 
 
 async def hunt(

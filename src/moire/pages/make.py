@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 
 from .. import home
-from ..grammar import Source, layered
+from ..grammar import GrammarError, Source, layered
 from ..grammar.compile import Generators, code
 from ..grammar.derive import Generator
-from ..nouns import Case
+from ..nouns import Case, UsageError
 from .combine import Combinations
 from .spec import web
 
@@ -127,7 +127,10 @@ class Pages:
 def _generators(weights: Mapping[str, int], functions: Mapping[str, Generator]) -> Generators:
     def compiled() -> CodeType:
         grammar = web.grammar()
-        return code(Source(grammar, layered(grammar, weights), dict(functions)))
+        try:
+            return code(Source(grammar, layered(grammar, weights), dict(functions)))
+        except GrammarError as error:
+            raise UsageError(f"These weights make no pages: {error}", "Rule out less.") from None
 
     key = json.dumps([web.origin(), sorted(weights.items())])
     return Generators(home.remembered("generators", key, compiled), functions)

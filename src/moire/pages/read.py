@@ -20,6 +20,8 @@ from .spec.snapshot import load
 
 # What stands between elements' rules: kinds of content, which are seen through.
 _KINDS = frozenset(["flow", "phrasing", "drawing", "effect", "light", "formula"])
+# Brackets within brackets.
+MOST_NESTED = 50
 # Blocks whose rules are like those outside, and the edge of `rule` that each is.
 _NESTING = ("media", "supports", "layer", "container", "scope")
 
@@ -70,9 +72,18 @@ def features(html: bytes) -> Found:
     return Found(tags, attributes, properties, values, styled)
 
 
+def _flat_enough(css: str) -> str:
+    """Styles whose brackets nest deeper than anyone writes them are no styles."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[({\[\]})]", css):
+        depth += 1 if bracket in "({[" else -1 if depth else 0
+        deepest = max(deepest, depth)
+    return css if deepest <= MOST_NESTED else ""
+
+
 def declarations(style: str) -> Iterator[tuple[str, str]]:
     """Names and values, in order; what is no declaration is passed over."""
-    yield from _declared(tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True))
+    yield from _declared(tinycss2.parse_blocks_contents(_flat_enough(style), skip_comments=True, skip_whitespace=True))
 
 
 def _declared(content: Iterable[Any]) -> Iterator[tuple[str, str]]:
@@ -102,7 +113,7 @@ class _Page:
 
     def sheets(self) -> Iterator[str]:
         for node in self._tree.css("style"):
-            yield node.text() or ""
+            yield _flat_enough(node.text() or "")
 
 
 def weights(pages: Iterable[bytes]) -> dict[str, int]:

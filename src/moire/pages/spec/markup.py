@@ -14,7 +14,8 @@ from importlib import resources
 from .snapshot import Attribute, Element, Space, Web
 
 # Weights of elements among others of their kind.
-_COMMON, _USUAL, _RARE = 400, 100, 3
+_WEIGHTS = {"common": 400, "some": 30, "rare": 3}
+_USUAL = 100
 _CONTENTS = frozenset(["flow", "phrasing", "text", "drawing", "effect", "light", "formula"])
 _ANY_NUMBER = "( '0' | '1' | '2' | '3' | '10' | '50' | '100' )"
 _ANYTHING = "( '1' | 'a' | '0.5' )"
@@ -72,7 +73,7 @@ def _elements(web: Web, space: Space) -> Iterator[Element]:
 def _kinds(name: str, elements: list[Element], text: int = 0) -> str:
     options = [f"text (* {{:weight {text}}} *)"] if text else []
     for element in elements:
-        weight = _RARE if element.name in _known["rare"] else _COMMON if element.name in _known["common"] else _USUAL
+        weight = next((w for group, w in _WEIGHTS.items() if element.name in _known[group]), _USUAL)
         options.append(f"{rule(element)} (* {{:weight {weight}}} *)")
     if name in ("flow", "phrasing"):
         options += ["svg-svg (* {:weight 60} *)", "mathml-math (* {:weight 20} *)"]
@@ -86,7 +87,7 @@ def _element(web: Web, element: Element, properties: frozenset[str]) -> list[str
     if other:
         lines.append(f"{rule(element)}.attribute = {' | '.join(other)} ;")
         attributes = f"( ' ' {rule(element)}.attribute )?"
-    fixed = {"marquee": " scrollamount=0", "script": " type=text/plain"}.get(name, "")
+    fixed = {"marquee": " scrollamount=0", "progress": " value=0.5", "script": " type=text/plain"}.get(name, "")
     head = f"""'<{name}{fixed} id=' new-id ( ' class=' some-class )? {attributes} ( ' style="' style '"' )? '>'"""
     content = _known.content[space].get(name, "phrasing*" if space == "html" else "")
     if name in _known["void"]:

@@ -209,8 +209,11 @@ class _Samples:
         here, node = rule, bare(self._grammar.rules[rule])
         before, after = "", ""
         for kind, index in zip(steps[::2], steps[1::2], strict=True):
-            below = list(children(here, node))
             at = int(index)
+            if isinstance(node, Alt):
+                here, node = f"{here}/{kind}/{index}", bare(node.options[at])
+                continue
+            below = list(children(here, node))
             if isinstance(node, Cat):
                 before += "".join(self._smallest(p, n) for p, n in below[:at])
                 after = "".join(self._smallest(p, n) for p, n in below[at + 1 :]) + after

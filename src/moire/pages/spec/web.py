@@ -15,7 +15,7 @@ from ...grammar import Grammar, default, read
 from ...grammar.model import Alt, Cat, Literal, Node, Reference, bare, children, choices
 from ...grammar.weights import height, heights
 from . import markup, vds
-from .snapshot import Feature, Status, Web, load
+from .snapshot import Attribute, Element, Feature, Status, Web, load
 from .values import Unknown, Values
 
 WIDE = ("initial", "inherit", "unset", "revert", "revert-layer")
@@ -25,7 +25,11 @@ _OLD_ELEMENTS = (":before", ":after", ":first-line", ":first-letter")
 # What loads an image makes a page that only a navigation can show, and what moves is not for pages at rest.
 _SELDOM = {"t-url", "t-url-token", "f-url", "f-src", "f-image", "f-image-set", "f-cross-fade", "f-element"}
 _SELDOM_PROPERTIES = re.compile(r"(-webkit-)?(animation|transition|view-transition)\b")
-_SELDOM_WEIGHT = 3
+_SELDOM_WEIGHT = 5
+# The version of Safari that a version of WebKitGTK is nearest to: the data knows no other WebKit.
+SAFARI = {
+    "2.36": 15.4, "2.38": 16.0, "2.40": 16.4, "2.42": 17.0, "2.44": 17.4, "2.46": 18.0, "2.48": 18.4, "2.50": 26.0,
+}  # fmt: skip
 # Of a hundred declarations, so many say no more than `inherit` or the like.
 WIDE_PER_CENT = 3
 # Selectors in functional notation, and what goes between their brackets.
@@ -111,11 +115,13 @@ def _selectors(web: Web) -> str:
 
 def weights(kinds: Collection[Status] = USUAL, engines: Mapping[str, float] | None = None) -> dict[str, int]:
     """Weights under which only what is of these kinds is generated and, where engines are given with their
-    versions, only what all of them have."""
+    versions, only markup that all of them have. What styles they take, builds say themselves."""
 
     def refused(feature: Feature) -> bool:
-        has = all(feature.since.get(engine, math.inf) <= version for engine, version in (engines or {}).items())
-        return not has or feature.status not in kinds
+        if feature.status not in kinds:
+            return True
+        told = isinstance(feature, Element | Attribute) and feature.since
+        return bool(told) and any(feature.since.get(e, math.inf) > version for e, version in (engines or {}).items())
 
     key = repr((origin(), sorted(kinds), sorted((engines or {}).items())))
     return home.remembered("weights", key, lambda: without(refused))
