@@ -14,7 +14,7 @@ from functools import partial
 from typing import Literal as OneOf
 from typing import get_args
 
-from .model import Alt, Choice, Grammar, GrammarError, Opt, Reference, Star, children, choices, edges
+from .model import NIL, Alt, Choice, Grammar, GrammarError, Opt, Reference, Star, children, choices, edges
 from .weights import Weights, height, heights, reachable
 
 # From an edge's weight to a smaller one, and at last to 0.
@@ -106,6 +106,8 @@ def picked(
     if pick not in get_args(Pick):
         raise GrammarError(f"There is no way {pick!r} to pick an edge. Write weight, dist or weight-dist.")
     able = [edge for edge in sorted(used) if used[edge] > 0 and weights.get(edge, 0) > 0 and edge not in never]
+    # To leave something out is no feature: without that edge, the rest would only have to be longer.
+    able = [edge for edge in able if not edge.endswith(f"/{NIL}")] or able
     if not able:
         return None
     far = distances(grammar)

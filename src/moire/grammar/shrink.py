@@ -74,12 +74,20 @@ def simplicity(source: Source, tree: Tree) -> Simplicity:
     for one in walk(tree):
         nodes += 1
         if isinstance(one.node, Alt):
-            rank += _order(source, one).index(one.edge)
+            rank += _heavier(source, one)
         elif isinstance(one.node, Chars):
             rank += one.node.allowed.index(one.text)
         elif isinstance(one.node, OneOf):
             rank += one.edge
     return nodes, len(flat(tree)), rank
+
+
+def _heavier(source: Source, tree: Tree) -> int:
+    """How many alternatives are simpler than the one taken. Of equal weights none is: what was found should not
+    turn into something else that is no smaller."""
+    assert isinstance(tree.node, Alt)
+    weights = [source.weights[path] for path, _ in children(tree.path, tree.node)]
+    return sum(weight > weights[tree.edge] for weight in weights)
 
 
 def _order(source: Source, tree: Tree) -> list[int]:
@@ -90,11 +98,13 @@ def _order(source: Source, tree: Tree) -> list[int]:
 
 
 def candidates(source: Source, tree: Tree) -> Iterator[Tree]:
-    """Simpler derivations, the boldest first: from the top of the tree to its leaves, and at last those of
+    """Simpler derivations, from the top of the tree to its leaves: first those that only leave something out,
+    so that what fails stays what it is; then those with something smaller in its place; and at last those of
     texts with something cut out, which no step within the tree may lead to."""
-    for place, here in _places(tree):
-        for simpler in _simpler(source, here):
-            yield _replaced(tree, place, simpler)
+    for simpler in (_less, _smaller):
+        for place, here in _places(tree):
+            for candidate in simpler(source, here):
+                yield _replaced(tree, place, candidate)
     yield from _cut_out(source, tree)
 
 
@@ -133,14 +143,23 @@ def _replaced(tree: Tree, place: Place, new: Tree) -> Tree:
     return replace(tree, children=(*tree.children[:index], changed, *tree.children[index + 1 :]))
 
 
-def _simpler(source: Source, tree: Tree) -> Iterator[Tree]:
+def _less(source: Source, tree: Tree) -> Iterator[Tree]:
     match tree.node:
         case Reference(rule):
-            yield Tree(tree.path, tree.node, (source.smallest(rule),))
             # A rule inside itself may stand for the whole.
             for inner in walk(tree.children[0]):
                 if inner is not tree and isinstance(inner.node, Reference) and inner.node.rule == rule:
                     yield replace(tree, children=inner.children)
+        case Opt() | Star() | Plus() | Repeat():
+            yield from _fewer(source, tree)
+        case _:
+            return
+
+
+def _smaller(source: Source, tree: Tree) -> Iterator[Tree]:
+    match tree.node:
+        case Reference(rule):
+            yield Tree(tree.path, tree.node, (source.smallest(rule),))
         case Alt():
             options = list(children(tree.path, tree.node))
             for edge in _order(source, tree):
@@ -149,8 +168,6 @@ def _simpler(source: Source, tree: Tree) -> Iterator[Tree]:
                     yield Tree(tree.path, tree.node, (source.smallest_node(path, bare(node)),), edge=edge)
             path, node = options[tree.edge]
             yield replace(tree, children=(source.smallest_node(path, bare(node)),))
-        case Opt() | Star() | Plus() | Repeat():
-            yield from _fewer(source, tree)
         case Chars(allowed):
             at = allowed.index(tree.text)
             for index in dict.fromkeys((0, at // 2, at - 1)):
