@@ -206,7 +206,9 @@ def test_list_and_available_and_doctor() -> None:
 
 def test_every_verb_has_help_with_an_example() -> None:
     for verb in ("", "shot", "compare", "check", "browsers", "hunt", "hunt change", "browsers list",
-                 "browsers available", "browsers install", "browsers remove", "browsers doctor"):  # fmt: skip
+                 "browsers available", "browsers install", "browsers remove", "browsers doctor", "generate", "pages",
+                 "pages grammar", "pages weights", "pages features", "pages support", "pages refresh",
+                 "grammar compile"):  # fmt: skip
         done = moire(*verb.split(), "--help")
         assert done.returncode == 0 and "Example" in done.stdout, verb
 
