@@ -237,7 +237,7 @@ def prune_(
 def compile_(grammar: Path, weight_files: tuple[Path, ...], rule: str, output: Path) -> int:
     """Write a grammar's generators as a Python module that needs nothing but Python.
 
-    It gives the same texts as `sample` for the same seed and sizes, many times faster.
+    It gives the same texts as `sample` for the same seed and sizes.
 
     \b
     Examples:

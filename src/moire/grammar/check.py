@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .derive import Source
+from .derive import SEEDS_A_RUN, Source
 from .shrink import Step, shrink
 from .tree import Tree, flat
-
-# Trials of one seed and the next share no derivation.
-SEEDS_A_RUN = 1_000_003
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A grammar as Python code: a module of its own that generates the same texts, many times faster.
+"""A grammar as Python code: a module of its own that generates the same texts, without their trees.
 
 One function a rule, one table a choice. Numbers are drawn in the order in which a derivation draws them.
 """

@@ -41,6 +41,8 @@ from .weights import Heights, Weights, check, default, height, heights
 
 # Steps a derivation may take before it hurries to an end, for each unit of size.
 STEPS_A_SIZE = 100
+# Trials of one seed and the next share no derivation.
+SEEDS_A_RUN = 1_000_003
 
 # A Python function that stands in for a rule: from a source of numbers in [0, 1) and a size to a text.
 Generator = Callable[[Callable[[], float], int], str]
@@ -260,4 +262,4 @@ def samples(ebnf: str, *, seed: int = 0, max_size: int = 50) -> Iterator[str]:
     """Texts by an EBNF without end, tiny ones first; sizes grow and begin anew."""
     made = source(read(ebnf))
     for n in itertools.count():
-        yield flat(made.derive(seed * 1_000_003 + n, 1 + n % max_size))
+        yield flat(made.derive(seed * SEEDS_A_RUN + n, 1 + n % max_size))

@@ -108,9 +108,6 @@ class _Page:
         if root is not None:
             yield from (node for node in root.traverse(include_text=False) if node.tag and not node.tag.startswith("-"))
 
-    def root(self) -> LexborNode | None:
-        return self._tree.root
-
     def sheets(self) -> Iterator[str]:
         for node in self._tree.css("style"):
             yield _flat_enough(node.text() or "")
