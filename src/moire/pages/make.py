@@ -32,8 +32,10 @@ HOLDERS = frozenset(
 # Parts of this size take some such room.
 BYTES_A_SIZE = 200
 _HEAD = "<!DOCTYPE html>\n<html><head><meta charset=utf-8><title>Moire</title>\n<style>\n"
-_MIDDLE = "</style></head>\n<body>\n"
-_TAIL = "</body></html>\n"
+_MIDDLE = "</style></head>\n"
+_BODY, _TAIL = "<body>\n", "</body></html>\n"
+# One page of so many is a set of frames, where these are among what is to be shown.
+FRAMES, PAGES_A_FRAMESET = "html-frameset", 500
 
 
 class Names:
@@ -73,10 +75,13 @@ class Pages:
     def text(self, seed: int, size: int) -> str:
         number = random.Random(seed).random
         self._names.forget()
-        room = size - len(_HEAD) - len(_MIDDLE) - len(_TAIL)
-        body = self._parts("flow", SIZES, room * BODY_SHARE, number)
-        sheet = self._parts("rule", SHEET_SIZES, room - sum(map(len, body)), number)
-        return "".join([_HEAD, *sheet, _MIDDLE, *body, _TAIL])
+        room = size - len(_HEAD) - len(_MIDDLE) - len(_BODY) - len(_TAIL)
+        if number() * PAGES_A_FRAMESET < 1 and FRAMES in self._generators.rules:
+            body = [self._generators.drawn(number, SIZES[-1], FRAMES), "</html>\n"]
+        else:
+            body = [_BODY, *self._parts("flow", SIZES, room * BODY_SHARE, number), _TAIL]
+        sheet = self._parts("rule", SHEET_SIZES, room - sum(map(len, body[1:-1])), number)
+        return "".join([_HEAD, *sheet, _MIDDLE, *body])
 
     @property
     def features(self) -> list[str]:
@@ -90,7 +95,7 @@ class Pages:
         """A page of combinations from a place on, each in an element of its own, and the place after them."""
         number = random.Random(seed).random
         self._names.forget()
-        room = size - len(_HEAD) - len(_MIDDLE) - len(_TAIL)
+        room = size - len(_HEAD) - len(_MIDDLE) - len(_BODY) - len(_TAIL)
         parts: list[str] = []
         place = first
         while (room > 0 or place == first) and place < len(combinations) + first:
@@ -98,17 +103,17 @@ class Pages:
             parts.append(part)
             room -= len(part)
             place += 1
-        text = "".join([_HEAD, _MIDDLE, *parts, _TAIL])
+        text = "".join([_HEAD, _MIDDLE, _BODY, *parts, _TAIL])
         return Case(text.encode(), f"fuzz-{seed}.html", seed=seed), place
 
     def _combination(self, features: tuple[str, ...], number: Callable[[], float]) -> str:
         """The tags within each other, all of them with all the properties."""
         properties = [name for name in features if name.endswith(":")]
         tags = [name for name in features if not name.endswith(":")] or ["div"]
-        style = ";".join(name + "".join(self._generators.pieces(number, 2, f"css-{name[:-1]}")) for name in properties)
+        style = ";".join(name + self._generators.drawn(number, 2, f"css-{name[:-1]}") for name in properties)
         styled = f' style="{style}"' if style else ""
         opening = "".join(f"<{tag} id={self._names.new()}{styled}>" for tag in tags)
-        inner = "".join(self._generators.pieces(number, 2, "phrasing"))
+        inner = self._generators.drawn(number, 2, "phrasing")
         return f"{opening}{inner}{''.join(f'</{tag}>' for tag in reversed(tags))}\n"
 
     def _parts(self, rule: str, sizes: tuple[int, ...], room: float, number: Callable[[], float]) -> list[str]:
@@ -116,10 +121,8 @@ class Pages:
         parts: list[str] = []
         while True:
             able = 1 + sum(1 for size in sizes[1:] if size * BYTES_A_SIZE <= room)
-            pieces = self._generators.pieces(number, sizes[int(number() * able)], rule)
-            parts += pieces
-            parts.append("\n")
-            room -= sum(map(len, pieces)) + 1
+            parts.append(self._generators.drawn(number, sizes[int(number() * able)], rule) + "\n")
+            room -= len(parts[-1])
             if room <= 0:
                 return parts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +22,9 @@ from .spec.snapshot import load
 _KINDS = frozenset(["flow", "phrasing", "drawing", "effect", "light", "formula"])
 # Brackets within brackets.
 MOST_NESTED = 50
+# Names of elements that begin a namespace, and SVG's names as SVG writes them.
+_SPACES = {"svg": "svg", "math": "mathml"}
+_CASES = {name.lower(): name for name in load().elements["svg"]}
 # Blocks whose rules are like those outside, and the edge of `rule` that each is.
 _NESTING = ("media", "supports", "layer", "container", "scope")
 
@@ -108,6 +111,24 @@ class _Page:
         if root is not None:
             yield from (node for node in root.traverse(include_text=False) if node.tag and not node.tag.startswith("-"))
 
+    def placed(self) -> Iterator[tuple[LexborNode, str, str]]:
+        """Elements and texts, each with the rule it is of and that of what holds it."""
+        waiting = [(self._tree.root, "html", "")] if self._tree.root is not None else []
+        while waiting:
+            node, space, holder = waiting.pop()
+            tag = node.tag or "-"
+            if tag == "-text":
+                if (node.text_content or "").strip():
+                    yield node, "text", holder
+            elif not tag.startswith("-"):
+                space = _SPACES.get(tag, space)
+                rule = "body" if tag == "body" else f"{space}-{_CASES.get(tag, tag) if space == 'svg' else tag}"
+                yield node, rule, holder
+                child = node.child
+                while child is not None:
+                    waiting.append((child, "html" if rule == "svg-foreignObject" else space, rule))
+                    child = child.next
+
     def sheets(self) -> Iterator[str]:
         for node in self._tree.css("style"):
             yield _flat_enough(node.text() or "")
@@ -134,8 +155,8 @@ class _Ways:
     inside: Mapping[str, Mapping[str, tuple[str, ...]]]
     properties: Mapping[str, str]
     attributes: Mapping[str, Mapping[str, tuple[str, Node]]]
-    # What a start tag may have or not.
-    options: Mapping[str, list[tuple[str, Opt]]]
+    # What a start tag may have or not: the choice, the attribute (none for any other), and its two edges.
+    options: Mapping[str, list[tuple[str, str, str, str]]]
     # Edges by the text they stand for, of choices that are mere lists of words.
     words: Mapping[str, Mapping[str, str]]
 
@@ -153,17 +174,21 @@ def _ways() -> _Ways:
         if name.endswith(".attribute"):
             below = list(children(name, node)) if isinstance(node, Alt) else [(name, node)]
             attributes[name.removesuffix(".attribute")] = {
-                re.split("=", web.first_text(child))[0]: (edge, child) for edge, child in below
+                web.first_text(child).split("=")[0].lower(): (edge, child) for edge, child in below
             }
-        elif name in ("tag", "pseudo-class", "pseudo-element", "combinator"):
+        elif name in ("tag", "pseudo-class", "pseudo-element", "combinator", "subject"):
             words[name] = {web.first_text(child): edge for edge, child in children(name, node)}
+    at_rules = {web.first_text(node): edge for edge, node in children("rule", grammar.rules["rule"])}
+    words["@"] = {text[1:].split(" ")[0]: edge for text, edge in at_rules.items() if text.startswith("@")}
     inside = {rule: _inside(grammar, rule, elements) for rule in (*elements, "body")}
     found = dict(choices(grammar))
-    options: dict[str, list[tuple[str, Opt]]] = {}
+    options: dict[str, list[tuple[str, str, str, str]]] = {}
     for path, choice in found.items():
         rule, *steps = path.split("/")
         if rule in elements and len(steps) == 2 and isinstance(choice, Opt):
-            options.setdefault(rule, []).append((path, choice))
+            ((_, child),) = children(path, choice)
+            there, missing = edges(path, choice)
+            options.setdefault(rule, []).append((path, web.first_text(child).strip(' ="'), there, missing))
     return _Ways(grammar, Matcher(grammar), found, inside, properties, attributes, options, words)
 
 
@@ -190,141 +215,121 @@ def _inside(grammar: Grammar, rule: str, elements: set[str]) -> dict[str, tuple[
 class _Count:
     def __init__(self, ways: _Ways) -> None:
         self._ways = ways
-        self._taken: Counter[str] = Counter()
-        self._met: Counter[str] = Counter()
+        self._ways_taken: Counter[tuple[str, ...]] = Counter()
+        # Big pages say the same things over and over: what they come to is worked out once for each.
+        self._held: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._tags: defaultdict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
+        self._values: defaultdict[tuple[str, str, str | None], int] = defaultdict(int)
 
     def page(self, page: _Page) -> None:
-        for node in page.elements():
-            if node.tag not in ("html", "head", "body"):
-                self._element(node)
-            elif node.tag == "body":
-                self._children("body", node)
+        held, tags, values = self._held, self._tags, self._values
+        for node, rule, holder in page.placed():
+            held[holder, rule] += 1
+            if rule not in ("text", "body"):
+                given = node.attributes
+                tags[rule, tuple(given)] += 1
+                for name, value in given.items():
+                    values[rule, name, value] += 1
         for sheet in page.sheets():
             for rule in tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True):
                 self._rule(rule)
 
     def weights(self) -> dict[str, int]:
+        inside = self._ways.inside
+        for (holder, rule), count in self._held.items():
+            if holder in inside:
+                # Pages hold what they should not: it counts as what it is, wherever it is.
+                self._take(*(inside[holder].get(rule) or inside["body"].get(rule) or ()), count=count)
+        met: Counter[str] = Counter()
+        for (rule, names), count in self._tags.items():
+            met.update(dict.fromkeys(self._tag(rule, names, count), count))
+        for (rule, name, value), count in self._values.items():
+            self._attribute(rule, name, value or "", count)
+        taken: Counter[str] = Counter()
+        for way, count in self._ways_taken.items():
+            for edge in way:
+                taken[edge] += count
         found: dict[str, int] = {}
         for path, choice in self._ways.choices.items():
             own = edges(path, choice)
-            if not any(self._taken[edge] for edge in own) and not self._met[path]:
+            if not any(edge in taken for edge in own) and path not in met:
                 continue
             for edge in own:
-                found[edge] = self._taken[edge]
+                found[edge] = taken[edge]
                 if edge.endswith(f"/{NIL}") and isinstance(choice, Star):
                     # As a parse would count it: how often a repetition was met without being taken.
-                    found[edge] = self._taken[edge] or abs(self._met[path] - self._taken[own[0]])
+                    found[edge] = taken[edge] or abs(met[path] - taken[own[0]])
         return found
 
-    def _take(self, way: Iterable[str]) -> None:
-        self._taken.update(way)
+    def _take(self, *way: str, count: int = 1) -> None:
+        self._ways_taken[way] += count
 
-    def _element(self, node: LexborNode) -> None:
-        rule = _rule_of(node)
-        if rule not in self._ways.inside:
-            return
-        self._attributes(rule, node)
-        self._children(rule, node)
-
-    def _children(self, rule: str, node: LexborNode) -> None:
-        inside = self._ways.inside[rule]
-        child = node.child
-        while child is not None:
-            name = _rule_of(child) if child.tag != "-text" else "text" if (child.text_content or "").strip() else ""
-            way = inside.get(name)
-            if way is None and name:
-                # Pages hold what they should not: it counts as what it is, wherever it is.
-                way = self._ways.inside["body"].get(name)
-            if way:
-                self._take(way)
-            child = child.next
-
-    def _attributes(self, rule: str, node: LexborNode) -> None:
+    def _tag(self, rule: str, names: Iterable[str], count: int) -> list[str]:
+        """The choices of a start tag, each taken or not."""
         known = self._ways.attributes.get(rule, {})
-        given = {name.lower(): value or "" for name, value in node.attributes.items()}
-        by_case = {name.lower(): edge for name, edge in known.items()}
-        others = [name for name in given if name in by_case]
-        for path, choice in self._ways.options.get(rule, ()):
-            text = web.first_text(next(iter(children(path, choice)))[1])
-            there = bool(others) if text == " " else text.strip(' ="') in given
-            self._take([edges(path, choice)[0 if there else -1]])
-            self._met[path] += 1
-        for name in others:
-            edge, child = by_case[name]
-            self._take([edge])
-            self._value(edge, child, given[name])
-        for name, value in declarations(given.get("style", "")):
-            self._declaration(name, value)
+        others = any(name.lower() in known for name in names)
+        options = self._ways.options.get(rule, ())
+        for _, name, there, missing in options:
+            self._take(there if (name in names if name else others) else missing, count=count)
+        return [path for path, *_ in options]
 
-    def _value(self, path: str, node: Node, value: str) -> None:
-        """An attribute's value, where the grammar lists it or names a rule for it."""
+    def _attribute(self, rule: str, name: str, value: str, count: int) -> None:
+        if name == "style":
+            for declared in declarations(value):
+                self._declaration(*declared, count)
+        found = self._ways.attributes.get(rule, {}).get(name.lower())
+        if found is None:
+            return
+        path, node = found
+        self._take(path, count=count)
+        # Its value, where the grammar lists it or names a rule for it.
         for p, n in children(path, node):
             n = bare(n)
             if isinstance(n, Alt):
                 for edge, option in children(p, n):
                     if isinstance(option := bare(option), Literal) and option.text == value:
-                        self._take([edge])
+                        self._take(edge, count=count)
             elif isinstance(n, Reference):
-                self._take(self._ways.matcher.edges(n.rule, value) or ())
+                self._take(*(self._ways.matcher.edges(n.rule, value) or ()), count=count)
 
-    def _declaration(self, name: str, value: str) -> None:
+    def _declaration(self, name: str, value: str, count: int = 1) -> None:
         edge = self._ways.properties.get(name)
         if edge is None:
             return
         value = re.sub(r"\s*!\s*important$", "", value, flags=re.IGNORECASE)
         wide = value.lower() in web.WIDE
-        self._take([edge, f"{edge}/cat/1/alt/{1 if wide else 0}"])
+        self._take(edge, f"{edge}/cat/1/alt/{1 if wide else 0}", count=count)
         rule = "wide" if wide else f"css-{name}"
-        self._take(self._ways.matcher.edges(rule, value.lower() if wide else value) or ())
+        self._take(*(self._ways.matcher.edges(rule, value.lower() if wide else value) or ()), count=count)
 
     def _rule(self, rule: Any) -> None:
         if rule.type == "qualified-rule":
-            self._take(["rule/alt/0"])
+            self._take("rule/alt/0")
             self._selectors(tinycss2.serialize(rule.prelude))
             for name, value in _declared(tinycss2.parse_blocks_contents(rule.content, skip_comments=True)):
                 self._declaration(name, value)
         elif rule.type == "at-rule" and rule.content is not None and rule.lower_at_keyword in _NESTING:
-            self._take([self._at_rules[rule.lower_at_keyword]])
+            self._take(self._ways.words["@"][rule.lower_at_keyword])
             for inner in tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True):
                 self._rule(inner)
-
-    @property
-    def _at_rules(self) -> dict[str, str]:
-        below = children("rule", self._ways.grammar.rules["rule"])
-        return {web.first_text(node)[1:].split(" ")[0]: edge for edge, node in below if web.first_text(node)[:1] == "@"}
 
     def _selectors(self, text: str) -> None:
         """Simple selectors and combinators, each by itself."""
         words = self._ways.words
-        subject = [edge for edge, _ in children("subject", self._ways.grammar.rules["subject"])]
         for selector in text.split(","):
             for sign, name in re.findall(r"([#.]|::?|\s*[>+~]\s*|\s+|\[|\*)?([\w-]*)", selector.strip()):
                 kind = sign.strip() or " " * bool(sign)
                 if kind in (">", "+", "~", " ") and kind in words["combinator"]:
-                    self._take([words["combinator"][kind]])
+                    self._take(words["combinator"][kind])
                     kind = ""
-                if kind in ("#", "."):
-                    self._take([subject[0 if kind == "#" else 1]])
-                elif kind == "*":
-                    self._take([subject[3]])
+                if kind in ("#", ".", "*"):
+                    self._take(words["subject"][kind])
                 elif kind in (":", "::"):
                     for rule in ("pseudo-class", "pseudo-element"):
                         found = words[rule].get(kind + name) or words[rule].get(f"{kind}{name}(")
-                        self._take([found] if found else [])
+                        self._take(*([found] if found else []))
                 elif not kind and name in words["tag"]:
-                    self._take([subject[2], words["tag"][name]])
-
-
-def _rule_of(node: LexborNode) -> str:
-    tag = node.tag or ""
-    parent = node
-    while parent is not None and parent.tag not in ("svg", "math", "foreignobject", "foreignObject"):
-        parent = parent.parent  # type: ignore[assignment]
-    space = "html" if parent is None else {"svg": "svg", "math": "mathml"}.get(parent.tag or "", "html")
-    return f"{space}-{_CASES.get(tag, tag) if space == 'svg' else tag}"
-
-
-_CASES = {name.lower(): name for name in load().elements["svg"]}
+                    self._take(words["subject"][""], words["tag"][name])
 
 
 def inverted(found: Mapping[str, int]) -> dict[str, int]:

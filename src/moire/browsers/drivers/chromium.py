@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...nouns import Build, Case, Environment, LaunchError
+from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import BrowserGone, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
@@ -145,7 +146,7 @@ class ChromiumBrowser:
         try:
             child = Child(
                 argv,
-                environ={"HOME": str(folder), "TMPDIR": str(folder), **build.environ},
+                environ={"HOME": str(folder), "TMPDIR": str(folder), **fonts.offered(folder), **build.environ},
                 fds={3: their_in, 4: their_out},
             )
         except LaunchError:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...nouns import Build, Case, Environment, LaunchError
+from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import BrowserGone, Scripted, TabCrashed, Untestable, would_not_start
@@ -152,7 +153,7 @@ class FirefoxBrowser:
         ]  # fmt: skip
         environ = {
             "HOME": str(folder), "TMPDIR": str(folder), "MOZ_CRASHREPORTER_DISABLE": "1",
-            "MOZ_DISABLE_AUTO_SAFE_MODE": "1", **build.environ,
+            "MOZ_DISABLE_AUTO_SAFE_MODE": "1", **fonts.offered(folder), **build.environ,
         }  # fmt: skip
         try:
             child = Child(argv, environ=environ, on_line=on_line)

@@ -10,6 +10,7 @@ import socket
 from pathlib import Path
 
 from ...nouns import Build, LaunchError
+from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import DriverError, would_not_start
@@ -146,7 +147,7 @@ async def _start_driver(build: Build, display: str, folder: Path, children: list
         "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS": "1" if os.geteuid() == 0 else "0",
         "NO_AT_BRIDGE": "1", "GIO_USE_VFS": "local", "GSETTINGS_BACKEND": "memory",
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
-        **build.environ,
+        **fonts.offered(folder), **build.environ,
     }  # fmt: skip
     for _ in range(PORT_TRIES):
         port = _free_port()

@@ -76,7 +76,7 @@ def _kinds(name: str, elements: list[Element], text: int = 0) -> str:
         weight = next((w for group, w in _WEIGHTS.items() if element.name in _known[group]), _USUAL)
         options.append(f"{rule(element)} (* {{:weight {weight}}} *)")
     if name in ("flow", "phrasing"):
-        options += ["svg-svg (* {:weight 60} *)", "mathml-math (* {:weight 20} *)"]
+        options += ["svg-svg (* {:weight 150} *)", "mathml-math (* {:weight 20} *)"]
     return f"{name} = {' | '.join(options)} ;"
 
 
