@@ -57,6 +57,6 @@ def _low_frequencies(small: Bytes, hash_size: int) -> NDArray[np.float64]:
         upright = transposed(small)
         fresh, line = fresh_rows(upright.view(np.uint64))
         once = upright[np.resize(fresh, -(-len(fresh) // LANES) * LANES)].astype(np.float64)
-        columns = scipy.fft.dct(once.T, axis=0)[:rows].take(line, axis=1)
-    low: NDArray[np.float64] = scipy.fft.dct(columns, axis=1)[:hash_size, :hash_size]
+        columns = scipy.fft.dct(once.T, axis=0, overwrite_x=True)[:rows].take(line, axis=1)
+    low: NDArray[np.float64] = scipy.fft.dct(columns, axis=1, overwrite_x=True)[:hash_size, :hash_size]
     return low
