@@ -78,7 +78,7 @@ async def test_pages_that_pester_are_shown_all_the_same(engine: Build) -> None:
 
 @pytest.mark.parametrize("engine", ["chromium@156", "firefox@153", "webkit@2.50"], indirect=True)
 async def test_an_endless_loop_is_hung_three_times_of_three(engine: Build) -> None:
-    options = LabOptions(deadline=3, processes=1)
+    options = LabOptions(deadline=2, processes=1)
     outcome = await shoot_and_check(engine, html("<script>for (;;);</script>"), options)
     assert outcome == Failure("hung", "not done before the deadline", 3)
 
@@ -328,3 +328,14 @@ def test_active_pages_are_never_shown_by_content() -> None:
 
 def test_every_engine_here_is_installed() -> None:
     assert [build(name).engine for name in ENGINES] == ["chromium", "chromium", "firefox", "webkit"]
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_the_lab_brings_ahem(engine: Build) -> None:
+    """A square of the letter's size, down to a fifth below the line, and nothing beside it."""
+    style = "position:absolute;left:100px;top:100px;font:100px/1 Ahem;color:#0f0"
+    async with Lab([engine], QUICK) as lab:
+        shown = decode((await lab.shoot(engine, html(f"<div style='{style}'>X p</div>"))).png)  # type: ignore[union-attr]
+    ink = shown[:, :, 1] > 200
+    assert ink[102:198, 102:198].all() and not ink[:, 202:298].any()
+    assert ink[182:198, 302:398].all() and not ink[102:178, 302:398].any()
