@@ -14,10 +14,11 @@ _SETTINGS = """<?xml version="1.0"?>
 </fontconfig>
 """
 
+FOLDER = Path(str(resources.files("moire.browsers") / "data" / "fonts"))
+
 
 def offered(folder: Path) -> dict[str, str]:
     """The environment of a browser that finds these beside the system's own; its settings are in `folder`."""
     settings = folder / "fonts.conf"
-    fonts = Path(str(resources.files("moire.browsers") / "data" / "fonts"))
-    settings.write_text(_SETTINGS.format(fonts=escape(str(fonts))))
+    settings.write_text(_SETTINGS.format(fonts=escape(str(FOLDER))))
     return {"FONTCONFIG_FILE": str(settings)}

@@ -139,6 +139,8 @@ class FirefoxBrowser:
             prefs[f"network.proxy.{scheme}"] = host
             prefs[f"network.proxy.{scheme}_port"] = int(port)
         prefs["network.proxy.no_proxies_on"] = network.pages
+        # What draws pages may read no other files than the system's own.
+        prefs["security.sandbox.content.read_path_whitelist"] = f"{fonts.FOLDER}/"
         prefs.update({key: _pref(value) for key, value in build.prefs.items()})
         (profile / "user.js").write_text(_user_js(prefs))
         address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
