@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -61,6 +62,31 @@ def pages() -> Progress:
         TimeRemainingColumn(), TextColumn("{task.fields[found]}"),
         console=console, disable=not console.is_terminal,
     )  # fmt: skip
+
+
+class Reducing(Protocol):
+    def __call__(self, name: str, size: int, renders: int, elements: int = -1) -> None: ...
+
+
+@contextmanager
+def reducing(before: int) -> Iterator[Reducing]:
+    """How small a page has become. Nobody knows how small it will be: time left is that of the pass."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[found]}"), TimeElapsedColumn(),
+        TimeRemainingColumn(), console=console, disable=not console.is_terminal,
+    )  # fmt: skip
+    best = {"size": before, "elements": 0}
+    with bar:
+        task = bar.add_task("looking at the page", total=before, found="")
+
+        def heard(name: str, size: int, renders: int, elements: int = -1) -> None:
+            if elements >= 0:
+                best.update(size=size, elements=elements)
+            words = f"{best['size']:,} bytes, {best['elements']} elements, {renders} renders"
+            bar.update(task, description=name, completed=before - best["size"], found=words)
+
+        yield heard
 
 
 @contextmanager

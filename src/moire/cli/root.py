@@ -92,4 +92,4 @@ def _say(sentence: str) -> None:
 
 
 # The verbs hang themselves on `cli`.
-from . import browsers, grammar, hunt, pages, shoot  # noqa: E402, F401
+from . import browsers, grammar, hunt, pages, reduce, shoot  # noqa: E402, F401

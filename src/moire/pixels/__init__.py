@@ -2,7 +2,7 @@
 
 from .decode import Image, common, decode, encode
 from .measures import Fuzzy, Measure, figures, fuzzy, measure
-from .pictures import average, difference, side_by_side
+from .pictures import average, difference, side_by_side, stacked
 
 __all__ = [
     "Fuzzy",
@@ -17,4 +17,5 @@ __all__ = [
     "fuzzy",
     "measure",
     "side_by_side",
+    "stacked",
 ]

@@ -48,3 +48,8 @@ def side_by_side(images: Sequence[Image]) -> Image:
         canvas[: image.shape[0]] = image
         strips.append(canvas)
     return np.asarray(np.hstack(strips), np.uint8)
+
+
+def stacked(images: Sequence[Image]) -> Image:
+    """The same from top to bottom."""
+    return np.asarray(side_by_side([image.transpose(1, 0, 2) for image in images]).transpose(1, 0, 2), np.uint8)

@@ -1,0 +1,193 @@
+"""`moire reduce`: from a page that fails to the smallest page that fails in the same way."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..browsers.lab import Lab, LabOptions
+from ..nouns import Build, Case, Exit, MoireError, Shot, UsageError
+from ..pages import read
+from ..pages.make import Pages
+from ..pages.source import elements, parse
+from ..pages.spec import web
+from ..pixels import Measure, decode, difference, encode, side_by_side, stacked
+from ..triage.reduce import Command, Differs, Judge, Never, Reduced, Settings, Step, reduce
+from ..triage.reduce.log import Log, replayed
+from . import options
+from .progress import reducing
+from .root import cli, run
+
+# Pages tried by the weights of a case before its own is taken.
+TRIALS = 200
+
+
+@cli.command("reduce", context_settings={"ignore_unknown_options": False})
+@click.argument("page", type=click.Path(path_type=Path))
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--build", "-b", "names", multiple=True, metavar="BUILD", help="The two builds that disagree.")
+@click.option(
+    "--oracle",
+    type=click.Choice(["change", "command"]),
+    help="What fails; `command` where one is given, else `change`.",
+)
+@click.option("--measure", default="exact", show_default=True, help="What counts as different.")
+@click.option("--any-difference", is_flag=True, help="Keep any difference, not only the one the page has.")
+@click.option("--existing-weights", is_flag=True, help="First try to make the failure anew by the page's own weights.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds that the command may take.")
+@click.option("--ahead", default=3, show_default=True, type=click.IntRange(1, 64), help="Candidates tried at once.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The reduced page; PAGE.reduced.html by default.")
+@click.option("--replay", type=click.Path(path_type=Path), metavar="LOG", help="Only take the steps of an earlier log.")
+@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+@options.environment_options
+@options.lab_options
+def reduce_(
+    page: Path, command: tuple[str, ...], names: tuple[str, ...], oracle: str | None, measure: str,
+    any_difference: bool, existing_weights: bool, timeout: float, ahead: int, output: Path | None,
+    replay: Path | None, as_json: bool, deadline: float, serve_host: str, **env: Any,
+) -> int:  # fmt: skip
+    """Reduce PAGE while two builds still disagree about it, or while COMMAND ends with 0.
+
+    The smallest page so far is on disk at any time, and the same call goes on where another was broken off.
+
+    \b
+    Examples:
+      moire reduce page.html -b chromium@150 -b chromium@156
+      moire reduce page.html -b chromium@156 -b firefox@153 --measure phash -o small.html --json
+      moire reduce page.html -- sh -c 'grep -q display:grid {page}'
+    """
+    case = Case.from_file(page, options.environment(**env))
+    file = output or page.with_name(f"{page.stem}.reduced.html")
+    options.file_for(file)
+    if replay is not None:
+        return _replay(case, replay, file)
+    oracle = oracle or ("command" if command else "change")
+    if oracle == "command" and not command:
+        raise UsageError("There is no command.", "Give it after the page: moire reduce page.html -- ./test {page}")
+    if oracle == "change" and command:
+        raise UsageError("A command is given, and the oracle is `change`.", "Leave out one of them.")
+    if oracle == "change" and len(names) != 2:
+        raise UsageError(f"{len(names)} builds are given.", "Give two that disagree: -b chromium@150 -b chromium@156.")
+    builds = options.builds(names) if oracle == "change" else []
+    the_measure = options.the_measure(measure)
+    told = [oracle, *names, *command, measure, str(any_difference), repr(case.environment)]
+    result, kept, pictures = run(
+        _reduce(case, builds, command, the_measure, any_difference, timeout, existing_weights, ahead, file, told,
+                options.lab(deadline, serve_host))
+    )  # fmt: skip
+    if isinstance(result, Never):
+        raise NotReproduced(f"{page.name} cannot be reduced: {result.reason}.", _REMEDIES[result.verdict])
+    _bring_along(case, result.case, file)
+    row = {
+        "bytes_before": len(case.html), "bytes_after": len(result.case.html), "renders": result.renders,
+        "seconds": round(result.seconds, 2), "signature_kept": kept, "output": str(file), "signature": result.words,
+        "flake_rate": result.flake_rate, "pictures": pictures and str(pictures),
+    }  # fmt: skip
+    if as_json:
+        click.echo(json.dumps(row, indent=1))
+    else:
+        click.echo(
+            f"{row['bytes_before']} → {row['bytes_after']} bytes in {result.renders} renders and "
+            f"{result.seconds:.1f} s: {result.words}. Open {file}" + (f" and {pictures}" if pictures else "")
+        )
+    return Exit.DONE if kept else Exit.NOT_REPRODUCED
+
+
+class NotReproduced(MoireError):
+    exit_code = Exit.NOT_REPRODUCED
+
+
+_REMEDIES = {
+    "same": "Check the builds and the measure.",
+    "flaky": "A failure that comes and goes has no smallest page.",
+    "untestable": "Mend the page first.",
+}
+
+
+async def _reduce(
+    case: Case, builds: Sequence[Build], command: Sequence[str], measure: Measure, any_difference: bool,
+    timeout: float, existing_weights: bool, ahead: int, file: Path, told: list[str], lab_options: LabOptions,
+) -> tuple[Reduced | Never, bool, Path | None]:  # fmt: skip
+    async with AsyncExitStack() as stack:
+        judge: Judge
+        if builds:
+            lab = await stack.enter_async_context(Lab(builds, lab_options))
+            for build in builds:
+                await lab.start(build)
+            judge = Differs(lab, builds[0], builds[1], measure, any_difference)
+        else:
+            judge = Command(command, timeout)
+        start = await _by_weights(case, judge) if existing_weights else case
+        with Log(file, start, told) as log, reducing(len(start.html)) as bar:
+
+            def asked(name: str, size: int) -> None:
+                bar(name, size, judge.renders)
+
+            def kept(step: Step) -> None:
+                log.kept(step)
+                bar(step.name, len(step.text), judge.renders, elements=sum(1 for _ in elements(parse(step.text))))
+
+            result = await reduce(start, judge, Settings(ahead, log.known, log.told, kept, asked))
+            if isinstance(result, Never):
+                return result, False, None
+            log.done(result.case.html)
+        same = await judge.same_way(result.case)
+        pictures = await _pictures(lab, builds, (case, result.case), file) if builds else None
+        return result, same, pictures
+
+
+async def _by_weights(case: Case, judge: Judge) -> Case:
+    """A page made by the weights of the case that fails as well, the smallest first; else the case itself."""
+    if isinstance(await judge.learn(case), Never):
+        return case
+    found = read.weights([case.html])
+    source = Pages(web.pinched(web.grammar(), {**web.weights(web.ALL), **found}))
+    for seed in range(TRIALS):
+        made = source.page(seed, 300 + (len(case.html) - 300) * seed // TRIALS)
+        again = replace(case, html=made.html)
+        if len(made.html) < len(case.html) and await judge.fails(again) and await judge.same_way(again):
+            return again
+    return case
+
+
+async def _pictures(lab: Lab, builds: Sequence[Build], cases: Sequence[Case], file: Path) -> Path | None:
+    """Before above after, each in both builds with the difference."""
+    rows = []
+    for case in cases:
+        shots = [await lab.shoot(build, case) for build in builds]
+        if not all(isinstance(shot, Shot) for shot in shots):
+            return None
+        images = [decode(shot.png) for shot in shots if isinstance(shot, Shot)]
+        rows.append(side_by_side([*images, difference(*images)]))
+    place = file.with_suffix(".png")
+    options.write(place, encode(stacked(rows)))
+    return place
+
+
+def _replay(case: Case, log: Path, file: Path) -> int:
+    text = replayed(case.html, log)
+    options.write(file, text)
+    click.echo(f"{len(case.html)} → {len(text)} bytes. Open {file}")
+    return Exit.DONE
+
+
+def _bring_along(before: Case, after: Case, file: Path) -> None:
+    """What the reduced page still refers to, when it goes to another folder."""
+    if before.root is None or file.resolve().parent == before.root:
+        return
+    for name in set(re.findall(rb"""(?:src|href)\s*=\s*["']?([^"'\s>#?]+)|url\(\s*["']?([^"')\s#?]+)""", after.html)):
+        path = Path((name[0] or name[1]).decode("utf-8", "replace"))
+        there = before.root / path
+        if not path.is_absolute() and ".." not in path.parts and there.is_file():
+            place = file.parent / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                shutil.copyfile(there, place)

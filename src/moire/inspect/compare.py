@@ -1,0 +1,77 @@
+"""Two dumps of one page: the first stage of the pipeline at which they part, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..nouns import Box, Dump, DumpNode
+
+Stage = Literal["dom", "style", "layout", "paint"]
+Mask = NDArray[np.bool_]
+# Engines round boxes in their own ways, to 1/64 of a pixel.
+BOX_TOLERANCE = 0.05
+# Computed values that are worked out from boxes: they say where layout went, not what style said.
+_FROM_LAYOUT = re.compile(
+    r"(?:min-|max-)?(?:width|height|(?:inline|block)-size)|top|right|bottom|left|inset.*|margin.*|padding.*"
+    r"|transform|transform-origin|perspective-origin|line-height|grid-template-.*|font-size-adjust"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two dumps part: the stage, the properties it shows in (none for dom, layout and paint), and the
+    nodes, as indexes into both dumps; `paint` is what is left when nothing else differs."""
+
+    stage: Stage
+    properties: frozenset[str] = frozenset()
+    nodes: tuple[int, ...] = ()
+
+
+def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] = ()) -> Parting:
+    """Of nodes outside the mask of what is seen to differ, none counts; nor does style in properties of noise."""
+    if _shape(a) != _shape(b):
+        return Parting("dom")
+    here = [n for n in range(len(a.nodes)) if seen is None or _touches(a.nodes[n], seen) or _touches(b.nodes[n], seen)]
+    styled = {n: names for n in here if (names := _styles(a.nodes[n], b.nodes[n]).difference(noise))}
+    if styled:
+        return Parting("style", frozenset().union(*styled.values()), tuple(styled))
+    moved = tuple(n for n in here if not _same_boxes(a.nodes[n].boxes, b.nodes[n].boxes))
+    return Parting("layout", nodes=moved) if moved else Parting("paint", nodes=tuple(here))
+
+
+def _shape(dump: Dump) -> list[tuple[object, ...]]:
+    return [(n.parent, n.kind, n.name, n.text, n.attributes) for n in dump.nodes] + [(dump.quirks,)]
+
+
+def _styles(a: DumpNode, b: DumpNode) -> set[str]:
+    """Longhands that both know and that are not the same."""
+    found = {name for name, value in a.style.items() if name in b.style and b.style[name] != value}
+    for pseudo in a.pseudo.keys() | b.pseudo.keys():
+        one, other = a.pseudo.get(pseudo), b.pseudo.get(pseudo)
+        if one is None or other is None:
+            found.add(pseudo)
+        else:
+            found |= {name for name, value in one.items() if name in other and other[name] != value}
+    return {name for name in found if not _FROM_LAYOUT.fullmatch(name)}
+
+
+def _same_boxes(a: tuple[Box, ...], b: tuple[Box, ...]) -> bool:
+    return len(a) == len(b) and all(
+        abs(x - y) <= BOX_TOLERANCE for one, other in zip(a, b, strict=True) for x, y in zip(one, other, strict=True)
+    )
+
+
+def _touches(node: DumpNode, seen: Mask) -> bool:
+    height, width = seen.shape
+    for x, y, w, h in node.boxes:
+        left, top = max(0, int(x) - 1), max(0, int(y) - 1)
+        right, bottom = min(width, int(x + w) + 2), min(height, int(y + h) + 2)
+        if left < right and top < bottom and seen[top:bottom, left:right].any():
+            return True
+    return False

@@ -1,0 +1,249 @@
+"""Does a page still fail, and in the same way?
+
+A judge has a quick question, asked of every candidate, and a thorough one, asked where much has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import cv2
+
+from ... import inspect
+from ...browsers.drivers.base import Tab
+from ...browsers.lab import Lab
+from ...browsers.onpaper import written
+from ...browsers.processes import Child
+from ...inspect.compare import Mask, Parting, parting
+from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Outcome, Shot
+from ...oracles.change import CONFIRMATIONS, compare, differ, together
+from ...pixels import Measure, common, decode
+
+# A channel that is off by more than this is seen by anyone.
+CLEAR = 64
+PLAIN = Case(b"<!DOCTYPE html><meta charset=utf-8><title>plain</title><div><p>plain <a href=#>text</a></p></div>")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What must stay: the kind of verdict, how strong the difference is, the stage it comes from and, of style,
+    the properties."""
+
+    kind: str
+    strength: Literal["", "faint", "clear"] = ""
+    stage: str = ""
+    properties: frozenset[str] = frozenset()
+
+    def keeps(self, other: Signature) -> bool:
+        """Whether the other is the same difference, or part of it."""
+        if replace(self, properties=frozenset()) != replace(other, properties=frozenset()):
+            return False
+        return not self.properties or bool(self.properties & other.properties)
+
+    @property
+    def words(self) -> str:
+        return " ".join(filter(None, [self.kind, self.strength, self.stage, ", ".join(sorted(self.properties)[:3])]))
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Why a page cannot be reduced."""
+
+    verdict: Literal["same", "flaky", "untestable"]
+    reason: str
+
+
+class Judge(Protocol):
+    renders: int
+
+    async def learn(self, case: Case) -> Never | str:
+        """Look at the page as it is given: what its failure is, in words."""
+        ...
+
+    async def fails(self, case: Case) -> bool: ...
+
+    async def same_way(self, case: Case) -> bool: ...
+
+    def suspects(self) -> list[tuple[str, int]]:
+        """Elements that the failure shows in, by name and place among those of that name; the likeliest first."""
+        ...
+
+
+@dataclass
+class Differs:
+    """Two builds disagree about a page, or one of them cannot show it."""
+
+    lab: Lab
+    a: Build
+    b: Build
+    measure: Measure
+    any_difference: bool = False
+    # One render at a time, to measure against.
+    serial: bool = False
+    renders: int = 0
+    signature: Signature = field(default=Signature("same"), init=False)
+    _noise: frozenset[str] = field(default=frozenset(), init=False)
+    _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
+
+    async def learn(self, case: Case) -> Never | str:
+        self.renders += 2 * CONFIRMATIONS
+        _, (pair,) = await compare(self.lab, [self.a, self.b], case, self.measure)
+        verdict = pair.verdict
+        if verdict.kind in ("same", "flaky", "untestable"):
+            return Never(verdict.kind, verdict.reason or "the builds agree about it")
+        self.signature = Signature(verdict.kind)
+        if verdict.kind == "different" and not self.any_difference:
+            plain = await self._dumps(PLAIN)
+            if plain is not None:
+                self._noise = parting(plain[0][1], plain[1][1]).properties
+            seen = await self._look(case)
+            if seen is not None:
+                self.signature, where, dump = seen
+                self._suspects = _named(dump, where)
+        return self.signature.words
+
+    def suspects(self) -> list[tuple[str, int]]:
+        return self._suspects
+
+    async def fails(self, case: Case) -> bool:
+        a, b = await self._both(lambda build: self.lab.shoot(build, case, "fast"))
+        if isinstance(a, Shot) and isinstance(b, Shot):
+            if self.signature.kind != "different" or not differ(a, b, self.measure):
+                return False
+            return self.any_difference or _strength(_mask(a.png, b.png)[1]) == self.signature.strength
+        return any(isinstance(one, Failure) and one.kind == self.signature.kind for one in (a, b))
+
+    async def same_way(self, case: Case) -> bool:
+        if self.signature.kind != "different" or self.any_difference:
+            return await self.fails(case)
+        seen = await self._look(case)
+        return seen is not None and self.signature.keeps(seen[0])
+
+    async def _both(self, ask: Callable[[Build], Awaitable[Any]]) -> tuple[Any, Any]:
+        self.renders += 2
+        if self.serial:
+            return await ask(self.a), await ask(self.b)
+        first, second = await together(*(_coroutine(ask(build)) for build in (self.a, self.b)))
+        return first, second
+
+    async def _dumps(self, case: Case) -> list[tuple[bytes, Dump]] | None:
+        async def job(tab: Tab) -> tuple[bytes, Dump]:
+            return await tab.screenshot(), await inspect.take(tab)
+
+        seen = await self._both(lambda build: self.lab.visit(build, case, job))
+        return None if any(isinstance(one, Failure) for one in seen) else [one.value for one in seen]
+
+    async def _look(self, case: Case) -> tuple[Signature, Parting, Dump] | None:
+        """The whole signature of a difference; none where there is no difference."""
+        if "command" in (self.a.engine, self.b.engine):
+            shots: tuple[Outcome, Outcome] = await self._both(lambda build: self.lab.shoot(build, case))
+            if not (isinstance(shots[0], Shot) and isinstance(shots[1], Shot)):
+                return None
+            _, most = _mask(shots[0].png, shots[1].png)
+            return Signature("different", _strength(most)), Parting("paint"), Dump((), quirks=False)
+        dumps = await self._dumps(case)
+        if dumps is None:
+            return None
+        (png_a, dump_a), (png_b, dump_b) = dumps
+        mask, most = _mask(png_a, png_b)
+        if not differ(Shot(png_a, "navigation"), Shot(png_b, "navigation"), self.measure):
+            return None
+        where = parting(dump_a, dump_b, mask, self._noise)
+        return Signature("different", _strength(most), where.stage, where.properties), where, dump_b
+
+
+async def _coroutine(awaited: Awaitable[Any]) -> Any:
+    return await awaited
+
+
+def _mask(a: bytes, b: bytes) -> tuple[Mask, int]:
+    one, other = common(decode(a), decode(b))
+    worst = cv2.absdiff(one, other).max(axis=2)
+    return worst > 0, int(worst.max(initial=0))
+
+
+def _strength(most: int) -> Literal["faint", "clear"]:
+    return "clear" if most > CLEAR else "faint"
+
+
+def _named(dump: Dump, where: Parting) -> list[tuple[str, int]]:
+    """The elements among some nodes, the smallest first: what is round them differs because they do."""
+    sizes: dict[tuple[str, int], float] = {}
+    count: dict[str, int] = {}
+    places: dict[int, tuple[str, int]] = {}
+    for n, node in enumerate(dump.nodes):
+        if node.kind == "element":
+            places[n] = (node.name, count.get(node.name, 0))
+            count[node.name] = count.get(node.name, 0) + 1
+    for n in where.nodes:
+        owner = n if n in places else dump.nodes[n].parent
+        if owner in places and dump.nodes[owner].name not in ("html", "body", "head"):
+            sizes[places[owner]] = sum(w * h for _, _, w, h in dump.nodes[owner].boxes)
+    return sorted(sizes, key=lambda place: (sizes[place], place))
+
+
+@dataclass
+class Command:
+    """A command that ends with 0 for a page that is interesting, as for Lithium and C-Reduce."""
+
+    command: Sequence[str]
+    timeout: float = 60.0
+    renders: int = 0
+
+    async def learn(self, case: Case) -> Never | str:
+        if not self.command or shutil.which(self.command[0]) is None:
+            raise MoireError(f"{' '.join(self.command[:1]) or 'The command'} cannot be run.", "Check the command.")
+        answers = [await self.fails(case) for _ in range(CONFIRMATIONS)]
+        if not any(answers):
+            return Never("same", "the command does not find it interesting")
+        return "interesting" if all(answers) else Never("flaky", "the command does not always find it interesting")
+
+    def suspects(self) -> list[tuple[str, int]]:
+        return []
+
+    async def fails(self, case: Case) -> bool:
+        self.renders += 1
+        with written(case) as page:
+            words = [word.replace("{page}", str(page)) for word in self.command]
+            if words == list(self.command):
+                words.append(str(page))
+            child = Child([shutil.which(words[0]) or words[0], *words[1:]])
+            try:
+                async with asyncio.timeout(self.timeout):
+                    code = await asyncio.shield(child.exited)
+            except TimeoutError:
+                raise HarnessError(
+                    f"The command did not end within {self.timeout:g} seconds.", "Give it more --timeout."
+                ) from None
+            finally:
+                await child.kill()
+        return code == 0
+
+    async def same_way(self, case: Case) -> bool:
+        return await self.fails(case)
+
+
+@dataclass
+class Asked:
+    """Any function of a page, for use from Python."""
+
+    function: Callable[[Case], Awaitable[bool] | bool]
+    renders: int = 0
+
+    async def learn(self, case: Case) -> Never | str:
+        return "interesting" if await self.fails(case) else Never("same", "the function does not find it interesting")
+
+    def suspects(self) -> list[tuple[str, int]]:
+        return []
+
+    async def fails(self, case: Case) -> bool:
+        self.renders += 1
+        answer = self.function(case)
+        return answer if isinstance(answer, bool) else await answer
+
+    async def same_way(self, case: Case) -> bool:
+        return await self.fails(case)

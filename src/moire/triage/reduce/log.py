@@ -1,0 +1,97 @@
+"""A reduction on disk: the best page so far, the steps that led there, and every answer, so that it can go on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from ...home import keep
+from ...nouns import Case, UsageError
+from .reduce import Step
+
+
+class Log:
+    """`PAGE.reduced.html`, beside it its `.steps.jsonl`, and while it is under way `.answers.jsonl`."""
+
+    def __init__(self, file: Path, case: Case, told: list[str]) -> None:
+        self._file = file
+        self._start = self._text = case.html.decode("latin-1")
+        self._steps = file.with_suffix(".steps.jsonl")
+        self._answers = file.with_suffix(".answers.jsonl")
+        self._key = hashlib.sha256(json.dumps([case.digest, told]).encode()).hexdigest()
+        self.known = self._answered()
+        self._files: dict[Path, IO[str]] = {}
+
+    def _answered(self) -> dict[str, bool]:
+        """What an earlier run of the same call was told."""
+        try:
+            key, *lines = self._answers.read_text("utf-8", "replace").splitlines() or [""]
+        except OSError:
+            return {}
+        if key != self._key:
+            return {}
+        # The last line of a run that was killed may be cut off.
+        words = (line.partition(" ") for line in lines)
+        return {digest: word == "1" for digest, _, word in words if word in ("0", "1")}
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def _write(self, place: Path, line: str) -> None:
+        """Files come into being with their first line."""
+        if place not in self._files:
+            self._files[place] = place.open("w", encoding="utf-8")
+            if place == self._answers:
+                answers = [f"{digest} {int(answer)}\n" for digest, answer in self.known.items()]
+                self._files[place].write("".join([f"{self._key}\n", *answers]))
+        self._files[place].write(line + "\n")
+        self._files[place].flush()
+
+    def told(self, digest: str, answer: bool) -> None:
+        if digest not in self.known:
+            self._write(self._answers, f"{digest} {int(answer)}")
+
+    def kept(self, step: Step) -> None:
+        new = step.text.encode(step.coding).decode("latin-1")
+        start, end, put = _change(self._text, new)
+        self._write(self._steps, json.dumps({"pass": step.name, "start": start, "end": end, "new": put}))
+        self._text = new
+        keep(self._file, new.encode("latin-1"))
+
+    def done(self, html: bytes) -> None:
+        self._file.write_bytes(html)
+        self._answers.unlink(missing_ok=True)
+
+
+def _change(old: str, new: str) -> tuple[int, int, str]:
+    """The span of bytes that changed, and what is there now."""
+    start = _alike(old, new)
+    behind = _alike(old[start:][::-1], new[start:][::-1])
+    return start, len(old) - behind, new[start : len(new) - behind]
+
+
+def _alike(a: str, b: str) -> int:
+    """How many characters two texts begin with in common."""
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def replayed(html: bytes, log: Path) -> bytes:
+    text = html.decode("latin-1")
+    try:
+        for line in log.read_text("utf-8").splitlines():
+            step: dict[str, Any] = json.loads(line)
+            text = text[: step["start"]] + step["new"] + text[step["end"] :]
+    except OSError as error:
+        raise UsageError(f"{log} cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{log} is no log of a reduction.", "It is the file that ends in .steps.jsonl.") from None
+    return text.encode("latin-1")

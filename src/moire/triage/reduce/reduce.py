@@ -1,0 +1,193 @@
+"""The reducer: passes over the source until none finds anything to take out.
+
+After each pass that changed something, the judge looks thoroughly: a page that has slipped to another failure
+is taken back to the last one that had not, and the step that led astray is not taken again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ...nouns import Case
+from ...pages.source import broken, elements, parse
+from . import passes
+from .judges import Judge, Never
+from .search import Search
+
+# Questions under way at once.
+AHEAD = 3
+# Rounds of all passes; each is at least one cut further, so this is for pages that no round leaves alone.
+MOST_ROUNDS = 8
+# A failure that shows in fewer of the first looks than this is no ground to stand on.
+LOOKS, LEAST_SEEN = 5, 0.5
+SURE = 0.95
+# Of the elements that a difference shows in, so many are tried as the whole page.
+SUSPECTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One cut that was kept."""
+
+    name: str
+    text: str
+    coding: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`known` are answers of an earlier run by digest of the page; `told` hears every new one; `kept` hears every
+    step that stays."""
+
+    ahead: int = AHEAD
+    known: dict[str, bool] = field(default_factory=dict)
+    told: Callable[[str, bool], None] = lambda digest, answer: None
+    kept: Callable[[Step], None] = lambda step: None
+    asked: Callable[[str, int], None] = lambda name, size: None
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    case: Case
+    words: str
+    flake_rate: float
+    renders: int
+    seconds: float
+    questions: int
+    steps: tuple[Step, ...]
+
+
+async def reduce(case: Case, judge: Judge, settings: Settings | None = None) -> Reduced | Never:
+    return await _Reduction(case, judge, settings or Settings()).run()
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+class _Reduction:
+    def __init__(self, case: Case, judge: Judge, settings: Settings) -> None:
+        self._case = case
+        self._judge = judge
+        self._settings = settings
+        self._steps: list[Step] = []
+        self._questions = 0
+        self._repeats = 1
+        self._flakes = 0.0
+        self._coding = "utf-8" if _is_utf8(case.html) else "latin-1"
+        self._search = Search(self._ask, settings.ahead, {}, self._told)
+        self._name = ""
+        # What was found to have slipped to another failure.
+        self._slipped: set[str] = set()
+
+    async def run(self) -> Reduced | Never:
+        begun = time.monotonic()
+        found = await self._judge.learn(self._case)
+        if isinstance(found, Never):
+            return found
+        text = self._case.html.decode(self._coding)
+        never = await self._steady(text)
+        if never is not None:
+            return never
+        text = await self._focus(text)
+        before = None
+        rounds = 0
+        while text != before and rounds < MOST_ROUNDS:
+            before = text
+            chosen = {**(passes.COARSE if rounds == 0 else {}), **passes.FINE, **passes.SIMPLER}
+            if rounds:
+                chosen |= {name: passes.COARSE[name] for name in ("rules", "texts", "blanks", "wrappers")}
+            if broken(text, parse(text)):
+                chosen |= passes.SHAPELESS
+            for name, one in chosen.items():
+                text = await self._pass(name, one, text)
+            rounds += 1
+            if not await self._again(text):
+                return Never("flaky", "what failed before does not fail any more")
+        return Reduced(
+            self._at(text), found, self._flakes, self._judge.renders, time.monotonic() - begun, self._questions,
+            tuple(self._steps),
+        )  # fmt: skip
+
+    async def _steady(self, text: str) -> Never | None:
+        """How often does it fail? As many tries are made from now on as make it likely to be seen."""
+        answers = [await self._judge.fails(self._at(text)) for _ in range(LOOKS)]
+        self._flakes = 1 - sum(answers) / LOOKS
+        if self._flakes > 1 - LEAST_SEEN:
+            return Never("flaky", f"it failed {sum(answers)} times of {LOOKS}")
+        if self._flakes:
+            self._repeats = math.ceil(math.log(1 - SURE) / math.log(self._flakes))
+        return None
+
+    async def _again(self, text: str) -> bool:
+        return any([await self._judge.fails(self._at(text)) for _ in range(self._repeats)])
+
+    async def _focus(self, text: str) -> str:
+        """The elements that the failure shows in may be all it takes."""
+        every = [node.name for node in elements(parse(text))]
+        for name, nth in self._judge.suspects()[:SUSPECTS]:
+            places = [n for n, one in enumerate(every) if one == name]
+            if nth >= len(places):
+                continue
+            smaller = passes.only(text, [places[nth]])
+
+            def one(_: str, smaller: str = smaller) -> passes.Asking:
+                return smaller if (yield smaller) else text
+
+            if (found := await self._pass("focus", one, text)) != text:
+                return found
+        return text
+
+    async def _pass(self, name: str, one: passes.Pass, text: str) -> str:
+        self._name = name
+        while True:
+            trail = await self._search.run(one, text)
+            if len(trail) == 1:
+                return text
+            # The first that slipped is found by halves: what comes after it has slipped as well.
+            good, bad = 0, len(trail)
+            at = len(trail) - 1
+            while bad - good > 1:
+                if trail[at] not in self._slipped and await self._judge.same_way(self._at(trail[at])):
+                    good = at
+                else:
+                    bad = at
+                at = (good + bad) // 2
+            for step in trail[1 : good + 1]:
+                self._steps.append(Step(name, step, self._coding))
+                self._settings.kept(self._steps[-1])
+            if bad == len(trail):
+                return trail[-1]
+            self._slipped.add(trail[bad])
+            self._search.known[trail[bad]] = False
+            # The rest of the pass, from where it was still right.
+            text = trail[good]
+
+    async def _ask(self, text: str) -> bool:
+        known = self._settings.known.get(digest(text))
+        if known is not None:
+            return known
+        for _ in range(self._repeats):
+            if await self._judge.fails(self._at(text)):
+                return True
+        return False
+
+    def _told(self, text: str, answer: bool) -> None:
+        self._questions += 1
+        self._settings.told(digest(text), answer)
+        self._settings.asked(self._name, len(text))
+
+    def _at(self, text: str) -> Case:
+        return replace(self._case, html=text.encode(self._coding))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
