@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup")
+NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup", "reduce")
 RESULTS = Path(__file__).with_name("results.json")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,11 @@ import pytest
 
 from moire.browsers import names, processes
 from moire.nouns import Build
+
+# A shell that runs the tests in its background has them ignore these, and with them every command under test.
+for ignored in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(ignored) is signal.SIG_IGN:
+        signal.signal(ignored, signal.default_int_handler)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

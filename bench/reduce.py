@@ -1,0 +1,179 @@
+"""The reducer on pages of 5 to 20 KB that two builds show differently.
+
+What it leaves is judged in another process, by fresh browsers and with a comparison of its own: the pages must
+differ there as well, as strongly as the original and from the same stage on. Single elements, attributes and
+declarations are then taken out one at a time, to see whether any could still go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from moire import inspect
+from moire.browsers.drivers.base import Tab
+from moire.browsers.lab import Lab, LabOptions
+from moire.inspect.compare import parting
+from moire.inspect.support import support
+from moire.nouns import Build, Case, Dump, Failure
+from moire.oracles.change import screen_and_confirm
+from moire.pages.make import Pages
+from moire.pages.source import Edit, applied, declarations, elements, parse, rules
+from moire.pages.spec import web
+from moire.pixels import measure
+from moire.triage.reduce import Differs, Reduced, Settings, reduce
+
+from .common import Row, build, row
+
+BUILDS = ("chromium@150", "chromium@156")
+CASES = int(os.environ.get("MOIRE_BENCH_CASES", "100"))
+# Every so many cases are reduced once more, one render at a time.
+SERIAL_EVERY = 5
+SIZES = (5000, 8000, 12_000, 20_000)
+# What every page has and no reduction takes out.
+BOILERPLATE = len("<!DOCTYPE html>")
+
+
+async def failing(lab: Lab, builds: list[Build]) -> AsyncIterator[Case]:
+    weights = web.weights()
+    for one in builds:
+        weights = (await support(lab, one)).over(weights)
+    source = Pages(weights)
+    found = seed = 0
+    while found < CASES:
+        case = source.page(seed, SIZES[seed % len(SIZES)])
+        seed += 1
+        verdict, _ = await screen_and_confirm(lab, builds[0], builds[1], case, measure("phash"))
+        if verdict.kind == "different" and len(case.html) >= SIZES[0]:
+            found += 1
+            yield case
+
+
+async def reductions(folder: Path) -> list[dict[str, float]]:
+    builds = [build(name) for name in BUILDS]
+    seen = []
+    async with Lab(builds, LabOptions(deadline=60)) as lab:
+        cases = [case async for case in failing(lab, builds)]
+    async with Lab(builds) as lab:
+        for n, case in enumerate(cases):
+            result = await reduce(case, Differs(lab, builds[0], builds[1], measure("exact")))
+            if not isinstance(result, Reduced):
+                print("not reduced", case.seed, result, flush=True)
+                continue
+            (folder / f"{n}.before.html").write_bytes(case.html)
+            (folder / f"{n}.after.html").write_bytes(result.case.html)
+            one = {
+                "before": len(case.html) - BOILERPLATE, "after": len(result.case.html) - BOILERPLATE,
+                "renders": result.renders, "questions": result.questions, "seconds": result.seconds,
+            }  # fmt: skip
+            if n % SERIAL_EVERY == 0:
+                judge = Differs(lab, builds[0], builds[1], measure("exact"), serial=True)
+                slow = await reduce(case, judge, Settings(ahead=1))
+                assert isinstance(slow, Reduced) and slow.case.html == result.case.html, "two results"
+                one["ratio"] = result.seconds / slow.seconds
+            seen.append(one)
+    return seen
+
+
+def singles(text: str) -> Iterator[str]:
+    """The page without one element, attribute or declaration, for each of them."""
+    for node in elements(parse(text)):
+        if node.name not in ("html", "head", "body", "style"):
+            yield applied(text, [Edit(node.start, node.end)])
+        for attribute in node.attributes:
+            yield applied(text, [Edit(attribute.start, attribute.end)])
+            if attribute.name == "style" and attribute.value:
+                for one in declarations(text, *attribute.value):
+                    yield applied(text, [Edit(one.start, one.end)])
+        if node.name == "style":
+            waiting = list(rules(text, node.head, node.tail))
+            while waiting:
+                rule = waiting.pop()
+                waiting += rule.rules
+                for one in rule.declarations:
+                    yield applied(text, [Edit(one.start, one.end)])
+
+
+Way = tuple[str, str, frozenset[str]]
+
+
+async def way(lab: Lab, builds: list[Build], html: bytes, noise: frozenset[str]) -> Way | None:
+    """How two builds differ about a page; None if they do not."""
+
+    async def job(tab: Tab) -> tuple[bytes, Dump]:
+        return await tab.screenshot(), await inspect.take(tab)
+
+    pictures, dumps = [], []
+    for one in builds:
+        visit = await lab.visit(one, Case(html), job)
+        if isinstance(visit, Failure):
+            return None
+        with tempfile.NamedTemporaryFile(suffix=".png") as file:
+            file.write(visit.value[0])
+            file.flush()
+            pictures.append(np.asarray(Image.open(file.name).convert("RGB")).astype(int))
+        dumps.append(visit.value[1])
+    off = np.abs(pictures[0] - pictures[1]).max(axis=2)
+    if not off.any():
+        return None
+    where = parting(dumps[0], dumps[1], off > 0, noise)
+    return "clear" if off.max() > 64 else "faint", where.stage, where.properties
+
+
+def same(a: Way | None, b: Way | None) -> bool:
+    return a is not None and b is not None and a[:2] == b[:2] and (not a[2] or bool(a[2] & b[2]))
+
+
+async def judged(folder: Path) -> dict[str, list[bool]]:
+    builds = [build(name) for name in BUILDS]
+    kept, minimal = [], []
+    async with Lab(builds) as lab:
+        plain = await way(lab, builds, b"<!DOCTYPE html><div><p>plain <a href=#>text</a></p></div>", frozenset())
+        noise = plain[2] if plain else frozenset()
+        for file in sorted(folder.glob("*.after.html")):
+            before = await way(lab, builds, file.with_name(file.name.replace("after", "before")).read_bytes(), noise)
+            text = file.read_text("utf-8", "replace")
+            kept.append(all([same(before, await way(lab, builds, text.encode(), noise)) for _ in range(2)]))
+            left = [s for s in singles(text) if s != text and same(before, await way(lab, builds, s.encode(), noise))]
+            minimal.append(not left)
+            if left or not kept[-1]:
+                print(file.name, kept[-1], text, "|", left[:1], flush=True)
+    return {"kept": kept, "minimal": minimal}
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(os.environ.get("MOIRE_BENCH_KEEP", place))
+        folder.mkdir(exist_ok=True)
+        begun = time.monotonic()
+        seen = asyncio.run(reductions(folder))
+        spent = time.monotonic() - begun
+        words = [sys.executable, "-m", "bench.reduce", str(folder)]
+        out = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+        print("\n".join(out[:-1]))
+        found = json.loads(out[-1])
+    removed = 1 - sum(s["after"] for s in seen) / sum(s["before"] for s in seen)
+    middle = {key: statistics.median(s[key] for s in seen) for key in ("renders", "questions", "seconds", "after")}
+    return [
+        row("reducer: size removed", removed, "0.98", cases=len(seen), bytes_after=middle["after"], seconds=spent),
+        row("reducer: differ in the original's way", statistics.mean(found["kept"]), "1"),
+        row("reducer: wall time ÷ one render at a time", statistics.median(s["ratio"] for s in seen if "ratio" in s),
+            "0.6 at most", seconds=middle["seconds"]),
+        row("reducer: renders a case, median", middle["renders"], "150 at most", questions=middle["questions"]),
+        row("reducer: 1-minimal", statistics.mean(found["minimal"]), "0.95"),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(judged(Path(sys.argv[1])))))
