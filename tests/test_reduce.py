@@ -21,10 +21,10 @@ from test_cli import moire
 # Chromium balances headings only since 114.
 BALANCED = b"""<!DOCTYPE html><html><head><meta charset=utf-8><title>t</title><style>
 @layer a { .x { color: rgb(10 20 30); margin: 3px } }
-#e3 em, .y > h1 { text-wrap: balance; letter-spacing: 0.37px; border: 2px solid red }
+#e3 em, .y > h3 { text-wrap: balance; letter-spacing: 0.37px; border: 2px solid red }
 p { text-indent: 2em }
 </style></head><body><div id=e1 class="x z"><section id=e2><h2>Other</h2><p>Some text that goes on and on.</p></section>
-<article id=e3 class=y lang=en><h1 id=e4 style="width:330px;color:#012">a heading that takes two lines or so, yes</h1>
+<article id=e3 class=y lang=en><h3 id=e4 style="width:330px;color:#012">a heading that takes two lines or so, yes</h3>
 <ul><li>one<li>two</ul></article></div><footer><table><tr><td>cell</table></footer></body></html>"""
 
 

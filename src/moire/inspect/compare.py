@@ -45,6 +45,30 @@ def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] =
     return Parting("layout", nodes=moved) if moved else Parting("paint", nodes=tuple(here))
 
 
+def bulk(dump: Dump, seen: Mask) -> int | None:
+    """The smallest element that has most of what is seen to differ within its boxes; none if only the whole page."""
+    sums = np.pad(seen.astype(np.int64).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    best: tuple[float, int] | None = None
+    for n, node in enumerate(dump.nodes):
+        if node.kind == "element" and node.name not in ("html", "body"):
+            inside = 0
+            for box in node.boxes:
+                left, top, right, bottom = _pixels(box, seen)
+                inside += int(sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left])
+            size = sum(w * h for _, _, w, h in node.boxes)
+            if 2 * inside > sums[-1, -1] and (best is None or size <= best[0]):
+                best = (size, n)
+    return best[1] if best else None
+
+
+def _pixels(box: Box, seen: Mask) -> tuple[int, int, int, int]:
+    """A box on the picture, a little larger: left, top, right, bottom."""
+    x, y, w, h = box
+    height, width = seen.shape
+    left, top = min(max(0, int(x) - 1), width), min(max(0, int(y) - 1), height)
+    return left, top, max(left, min(width, int(x + w) + 2)), max(top, min(height, int(y + h) + 2))
+
+
 def _shape(dump: Dump) -> list[tuple[object, ...]]:
     return [(n.parent, n.kind, n.name, n.text, n.attributes) for n in dump.nodes] + [(dump.quirks,)]
 
@@ -68,10 +92,8 @@ def _same_boxes(a: tuple[Box, ...], b: tuple[Box, ...]) -> bool:
 
 
 def _touches(node: DumpNode, seen: Mask) -> bool:
-    height, width = seen.shape
-    for x, y, w, h in node.boxes:
-        left, top = max(0, int(x) - 1), max(0, int(y) - 1)
-        right, bottom = min(width, int(x + w) + 2), min(height, int(y + h) + 2)
-        if left < right and top < bottom and seen[top:bottom, left:right].any():
+    for box in node.boxes:
+        left, top, right, bottom = _pixels(box, seen)
+        if seen[top:bottom, left:right].any():
             return True
     return False

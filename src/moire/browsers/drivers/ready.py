@@ -1,6 +1,6 @@
 """The scripts that say when a page is ready, the same for every engine.
 
-Ready means: loaded, fonts in, animations stilled, caret hidden, two frames drawn. Finite animations
+Ready means: loaded, fonts in, laid out afresh, animations stilled, caret hidden, two frames drawn. Finite animations
 are finished and endless ones held at their start, so that a picture does not depend on the clock.
 """
 
@@ -39,6 +39,24 @@ _STILL = """
   }
 """
 
+# A page that was busy while it came may have been laid out in parts, with whatever engines get wrong when more of it
+# comes, and how busy it was is chance. What can tell no difference is laid out once more, as a whole.
+_AFRESH = """
+  const busy = 'script:not([type="text/plain"]), iframe, frame, object, embed, video, audio, canvas';
+  const idle = !ask('activeElement') || ask('activeElement') === ask('body');
+  const root = ask('documentElement');
+  if (root && idle && !scrollX && !scrollY && !Document.prototype.querySelector.call(document, busy)) {
+    try {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(':root { display: none !important }');
+      const others = document.adoptedStyleSheets;
+      document.adoptedStyleSheets = [...others, sheet];
+      Element.prototype.getBoundingClientRect.call(root);
+      document.adoptedStyleSheets = others;
+    } catch (old) {}
+  }
+"""
+
 # A frame that never comes (a hidden window, say) is a fault of the engine's and shows as `hung`.
 _FRAME = "await new Promise(done => requestAnimationFrame(done));"
 # What the first frame brings (autofocus, animations that start with it) is stilled before the two
@@ -69,7 +87,7 @@ def ready(environment: Environment) -> str:
         " await new Promise(done => addEventListener('load', done, {once: true}));"
         f"{_direction(environment)}"
         "if (ask('fonts')) await ask('fonts').ready;"
-        f"{_REST} }})()"
+        f"{_AFRESH} {_REST} }})()"
     )
 
 

@@ -132,7 +132,7 @@ def origin() -> str:
     """A digest of all that the grammar is made by: what was worked out from it is stale when that changes."""
     package = Path(__file__).parents[2]
     h = hashlib.sha256()
-    for file in sorted([*(package / "grammar").glob("*.py"), *(package / "pages").rglob("*.*")]):
+    for file in sorted([*(package / "grammar").glob("*.py"), *Path(__file__).parent.rglob("*.*")]):
         if file.suffix in (".py", ".json", ".ebnf", ".toml"):
             h.update(file.read_bytes())
     return h.hexdigest()

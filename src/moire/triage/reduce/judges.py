@@ -18,7 +18,7 @@ from ...browsers.drivers.base import Tab
 from ...browsers.lab import Lab
 from ...browsers.onpaper import written
 from ...browsers.processes import Child
-from ...inspect.compare import Mask, Parting, parting
+from ...inspect.compare import Mask, Parting, bulk, parting
 from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Outcome, Shot
 from ...oracles.change import CONFIRMATIONS, compare, differ, together
 from ...pixels import Measure, common, decode
@@ -30,23 +30,27 @@ PLAIN = Case(b"<!DOCTYPE html><meta charset=utf-8><title>plain</title><div><p>pl
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What must stay: the kind of verdict, how strong the difference is, the stage it comes from and, of style,
-    the properties."""
+    """What must stay: the kind of verdict, how strong the difference is, the stage it comes from, of style the
+    properties, and the kind of element that has most of it, if one has."""
 
     kind: str
     strength: Literal["", "faint", "clear"] = ""
     stage: str = ""
     properties: frozenset[str] = frozenset()
+    where: str = ""
 
     def keeps(self, other: Signature) -> bool:
         """Whether the other is the same difference, or part of it."""
-        if replace(self, properties=frozenset()) != replace(other, properties=frozenset()):
+        if (self.kind, self.strength, self.stage) != (other.kind, other.strength, other.stage):
+            return False
+        if self.where not in ("", other.where):
             return False
         return not self.properties or bool(self.properties & other.properties)
 
     @property
     def words(self) -> str:
-        return " ".join(filter(None, [self.kind, self.strength, self.stage, ", ".join(sorted(self.properties)[:3])]))
+        style = ", ".join(sorted(self.properties)[:3])
+        return " ".join(filter(None, [self.kind, self.strength, self.stage, style, self.where and f"in {self.where}"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ class Judge(Protocol):
     async def fails(self, case: Case) -> bool: ...
 
     async def same_way(self, case: Case) -> bool: ...
+
+    async def follow(self, case: Case) -> None:
+        """The page is still the same, but calls its parts by other names now."""
+        ...
 
     def suspects(self) -> list[tuple[str, int]]:
         """Elements that the failure shows in, by name and place among those of that name; the likeliest first."""
@@ -102,8 +110,7 @@ class Differs:
                 self._noise = parting(plain[0][1], plain[1][1]).properties
             seen = await self._look(case)
             if seen is not None:
-                self.signature, where, dump = seen
-                self._suspects = _named(dump, where)
+                self.signature, self._suspects = seen
         return self.signature.words
 
     def suspects(self) -> list[tuple[str, int]]:
@@ -123,6 +130,10 @@ class Differs:
         seen = await self._look(case)
         return seen is not None and self.signature.keeps(seen[0])
 
+    async def follow(self, case: Case) -> None:
+        if self.signature.where and (seen := await self._look(case)) is not None:
+            self.signature = replace(self.signature, where=seen[0].where)
+
     async def _both(self, ask: Callable[[Build], Awaitable[Any]]) -> tuple[Any, Any]:
         self.renders += 2
         if self.serial:
@@ -137,14 +148,14 @@ class Differs:
         seen = await self._both(lambda build: self.lab.visit(build, case, job))
         return None if any(isinstance(one, Failure) for one in seen) else [one.value for one in seen]
 
-    async def _look(self, case: Case) -> tuple[Signature, Parting, Dump] | None:
-        """The whole signature of a difference; none where there is no difference."""
+    async def _look(self, case: Case) -> tuple[Signature, list[tuple[str, int]]] | None:
+        """The whole signature of a difference and the elements it shows in; none where there is no difference."""
         if "command" in (self.a.engine, self.b.engine):
             shots: tuple[Outcome, Outcome] = await self._both(lambda build: self.lab.shoot(build, case))
             if not (isinstance(shots[0], Shot) and isinstance(shots[1], Shot)):
                 return None
             _, most = _mask(shots[0].png, shots[1].png)
-            return Signature("different", _strength(most)), Parting("paint"), Dump((), quirks=False)
+            return Signature("different", _strength(most)), []
         dumps = await self._dumps(case)
         if dumps is None:
             return None
@@ -152,8 +163,11 @@ class Differs:
         mask, most = _mask(png_a, png_b)
         if not differ(Shot(png_a, "navigation"), Shot(png_b, "navigation"), self.measure):
             return None
-        where = parting(dump_a, dump_b, mask, self._noise)
-        return Signature("different", _strength(most), where.stage, where.properties), where, dump_b
+        parts = parting(dump_a, dump_b, mask, self._noise)
+        chief = bulk(dump_b, mask)
+        name = "" if chief is None else dump_b.nodes[chief].name
+        found = Signature("different", _strength(most), parts.stage, parts.properties, name)
+        return found, _named(dump_b, chief, parts)
 
 
 async def _coroutine(awaited: Awaitable[Any]) -> Any:
@@ -170,8 +184,9 @@ def _strength(most: int) -> Literal["faint", "clear"]:
     return "clear" if most > CLEAR else "faint"
 
 
-def _named(dump: Dump, where: Parting) -> list[tuple[str, int]]:
-    """The elements among some nodes, the smallest first: what is round them differs because they do."""
+def _named(dump: Dump, chief: int | None, parts: Parting) -> list[tuple[str, int]]:
+    """The chief suspect, and the elements among the nodes that part, the smallest first: what is round them
+    differs because they do."""
     sizes: dict[tuple[str, int], float] = {}
     count: dict[str, int] = {}
     places: dict[int, tuple[str, int]] = {}
@@ -179,11 +194,12 @@ def _named(dump: Dump, where: Parting) -> list[tuple[str, int]]:
         if node.kind == "element":
             places[n] = (node.name, count.get(node.name, 0))
             count[node.name] = count.get(node.name, 0) + 1
-    for n in where.nodes:
+    for n in parts.nodes:
         owner = n if n in places else dump.nodes[n].parent
         if owner in places and dump.nodes[owner].name not in ("html", "body", "head"):
             sizes[places[owner]] = sum(w * h for _, _, w, h in dump.nodes[owner].boxes)
-    return sorted(sizes, key=lambda place: (sizes[place], place))
+    found = sorted(sizes, key=lambda place: (sizes[place], place))
+    return list(dict.fromkeys([*([places[chief]] if chief is not None else []), *found]))
 
 
 @dataclass
@@ -226,6 +242,9 @@ class Command:
     async def same_way(self, case: Case) -> bool:
         return await self.fails(case)
 
+    async def follow(self, case: Case) -> None:
+        return None
+
 
 @dataclass
 class Asked:
@@ -247,3 +266,6 @@ class Asked:
 
     async def same_way(self, case: Case) -> bool:
         return await self.fails(case)
+
+    async def follow(self, case: Case) -> None:
+        return None

@@ -105,6 +105,9 @@ class _Reduction:
                 chosen |= passes.SHAPELESS
             for name, one in chosen.items():
                 text = await self._pass(name, one, text)
+            if (renamed := await self._pass("tags", passes.tags, text, sure=False)) != text:
+                text = renamed
+                await self._judge.follow(self._at(text))
             rounds += 1
             if not await self._again(text):
                 return Never("flaky", "what failed before does not fail any more")
@@ -142,12 +145,15 @@ class _Reduction:
                 return found
         return text
 
-    async def _pass(self, name: str, one: passes.Pass, text: str) -> str:
+    async def _pass(self, name: str, one: passes.Pass, text: str, *, sure: bool = True) -> str:
         self._name = name
         while True:
             trail = await self._search.run(one, text)
             if len(trail) == 1:
                 return text
+            if not sure:
+                self._keep(name, trail[1:])
+                return trail[-1]
             # The first that slipped is found by halves: what comes after it has slipped as well.
             good, bad = 0, len(trail)
             at = len(trail) - 1
@@ -157,15 +163,18 @@ class _Reduction:
                 else:
                     bad = at
                 at = (good + bad) // 2
-            for step in trail[1 : good + 1]:
-                self._steps.append(Step(name, step, self._coding))
-                self._settings.kept(self._steps[-1])
+            self._keep(name, trail[1 : good + 1])
             if bad == len(trail):
                 return trail[-1]
             self._slipped.add(trail[bad])
             self._search.known[trail[bad]] = False
             # The rest of the pass, from where it was still right.
             text = trail[good]
+
+    def _keep(self, name: str, texts: list[str]) -> None:
+        for text in texts:
+            self._steps.append(Step(name, text, self._coding))
+            self._settings.kept(self._steps[-1])
 
     async def _ask(self, text: str) -> bool:
         known = self._settings.known.get(digest(text))
