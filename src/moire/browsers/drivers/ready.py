@@ -49,7 +49,7 @@ _AFRESH = """
     try {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(':root { display: none !important }');
-      const others = document.adoptedStyleSheets;
+      const others = [...document.adoptedStyleSheets];
       document.adoptedStyleSheets = [...others, sheet];
       Element.prototype.getBoundingClientRect.call(root);
       document.adoptedStyleSheets = others;

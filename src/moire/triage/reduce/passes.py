@@ -356,5 +356,4 @@ SIMPLER: dict[str, Pass] = {
     "selectors": selectors,
     "values": values,
     "longhands": longhands,
-    "tags": tags,
 }
