@@ -127,7 +127,7 @@ async def way(lab: Lab, builds: list[Build], html: bytes, noise: frozenset[str])
     off = np.abs(pictures[0] - pictures[1]).max(axis=2)
     if not off.any():
         return None
-    where = parting(dumps[0], dumps[1], off > 0, noise)
+    where = parting(dumps[0], dumps[1], off > (64 if off.max() > 64 else 0), noise)
     return "clear" if off.max() > 64 else "faint", where.stage, where.properties
 
 

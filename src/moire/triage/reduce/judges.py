@@ -175,9 +175,11 @@ async def _coroutine(awaited: Awaitable[Any]) -> Any:
 
 
 def _mask(a: bytes, b: bytes) -> tuple[Mask, int]:
+    """Where two pictures differ: clearly, if they do so anywhere; and by how much at the most."""
     one, other = common(decode(a), decode(b))
     worst = cv2.absdiff(one, other).max(axis=2)
-    return worst > 0, int(worst.max(initial=0))
+    most = int(worst.max(initial=0))
+    return worst > (CLEAR if most > CLEAR else 0), most
 
 
 def _strength(most: int) -> Literal["faint", "clear"]:
