@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import moire.cli.root
 from moire.browsers.lab import Lab, LabOptions
+from moire.cli import sources
 from moire.grammar import flat, read, source, write
 from moire.grammar.weights import check
 from moire.inspect.support import support
@@ -247,3 +250,31 @@ async def test_a_build_says_what_it_understands(chromium: Build) -> None:
         seen = await lab.visit(chromium, Case(b"<!DOCTYPE html>"), ask)
     assert {"color", "display", "text-wrap"} <= set(known.properties) and "voice-family" not in known.properties
     assert seen.value > 0.95 * len(found.values)  # type: ignore[union-attr]
+
+
+def test_broken_styles_are_no_styles() -> None:
+    assert read_pages.weights([b"<style>a{color:" + b"(]" * 3000 + b"}</style>"]) == {}
+    assert read_pages.features(b"<p style='color:" + b"[(" * 3000 + b"'>").tags["p"] == 1
+
+
+def test_what_is_in_brackets_is_no_tag_and_what_is_empty_counts() -> None:
+    found = read_pages.weights(
+        [b"<style>[title='video']{color:red}[type=button]{}</style>" + b"<div></div>" * 100 + b"<div>x</div>"]
+    )
+    assert not any(edge.startswith("tag/") and n for edge, n in found.items())
+    path = next(edge for edge in found if re.fullmatch(r"html-div/cat/\d/star/nil", edge))
+    assert (found[path], found[path.replace("nil", "0")]) == (100, 1)
+
+
+def test_a_page_of_what_is_not_wanted_still_makes_pages(tmp_path: Path) -> None:
+    page = tmp_path / "e.html"
+    page.write_text('<body><p style="-webkit-line-clamp:2">x</p>')
+    for kinds in ("standard", "standard,legacy"):
+        made = sources.weights(kinds=kinds, like=[page])
+        assert "<p" in Pages(made).text(1, 3000)
+
+
+def test_combinations_are_of_what_the_weights_generate() -> None:
+    standard, everything = (Pages(web.weights(kinds)).features for kinds in (("standard",), web.ALL))
+    assert "-webkit-line-clamp:" in everything and "-webkit-line-clamp:" not in standard
+    assert {"div", "color:"} <= set(standard)

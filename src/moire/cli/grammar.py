@@ -360,7 +360,14 @@ class _Harness:
         if len(texts) == 1 or self._jobs == 1:
             return [self._run(0, text) for text in texts]
         with ThreadPoolExecutor(self._jobs) as pool:
-            return list(pool.map(self._run, range(len(texts)), texts))
+            runs = [pool.submit(self._run, slot, text) for slot, text in enumerate(texts)]
+        answers: list[bool] = []
+        for run in runs:
+            # What comes behind a failure would not have been tried one by one: its trouble is none.
+            if answers and not answers[-1] and run.exception() is not None:
+                break
+            answers.append(run.result())
+        return answers
 
     def _run(self, slot: int, text: str) -> bool:
         case = self._folder / f"case-{slot}"

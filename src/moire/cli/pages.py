@@ -52,8 +52,8 @@ def generate(
     options.folder_for(output)
     followed = [*like, *_pages_in(input_dir)]
     source = Pages(sources.weights(like=followed, builds=options.builds(names), **how))
-    chosen = _combinations(source, combine, features, seed or 0)
     seed = random.SystemRandom().getrandbits(40) if seed is None else seed
+    chosen = _combinations(source, combine, features, seed)
     written, place = 0, 0
     with progress_bar() as bar:
         task = bar.add_task("pages", total=count, found="")

@@ -12,6 +12,7 @@ import click
 from ..browsers.lab import Lab, LabOptions
 from ..grammar import GrammarError, layered
 from ..grammar import weights as weights_of
+from ..grammar.model import choices, edges
 from ..inspect.support import support
 from ..nouns import Build, UsageError
 from ..pages import read
@@ -88,8 +89,23 @@ def _markup_of(builds: Sequence[Build]) -> dict[str, float]:
 
 
 def _over(weights: dict[str, int], found: dict[str, int]) -> dict[str, int]:
-    """Weights read off pages, but nothing that is not wanted at all."""
-    return web.pinched(web.grammar(), {**weights, **{edge: n for edge, n in found.items() if weights[edge]}})
+    """Weights read off pages, but nothing that is not wanted at all: where a page has only such things, the
+    weights stay as they are."""
+    grammar = web.grammar()
+    made = dict(weights)
+    for path, choice in choices(grammar):
+        own = edges(path, choice)
+        if any(weights[edge] and found.get(edge) for edge in own):
+            made |= {edge: found.get(edge, 0) for edge in own if weights[edge]}
+    while True:
+        able = web.pinched(grammar, dict(made))
+        emptied = [
+            edges(path, choice) for path, choice in choices(grammar) if not any(able[e] for e in edges(path, choice))
+        ]
+        empty = [edge for own in emptied for edge in own if made[edge] != weights[edge]]
+        if not empty:
+            return able
+        made |= {edge: weights[edge] for edge in empty}
 
 
 async def supports(builds: Sequence[Build]) -> list[Support]:

@@ -39,7 +39,7 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]*|[^\W\d][\w-]*")
 _DEFINES = re.compile(r"::=|:=|=|:")
 _WEIGHT = re.compile(r"\{\s*:weight\b\s*([^}]*?)\s*\}")
 # Brackets within brackets.
-MOST_NESTED = 300
+MOST_NESTED = 50
 _SUFFIXES = ("?", "*", "+")
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _EPSILONS = {"ε", "epsilon", "eps", "EPSILON"}
@@ -164,7 +164,10 @@ class _Reader:
 
     def rule(self) -> tuple[str, bool, _Weighed]:
         hidden = self._take("<")
+        begun = self._at
         name = self._name()
+        if name in _EPSILONS:
+            self.fail(f"a rule of another name: {name} stands for nothing", begun)
         if hidden and not self._take(">"):
             self.fail("'>'")
         defines = _DEFINES.match(self._text, self._at)
@@ -251,8 +254,8 @@ class _Reader:
             source = self._quoted()
             try:
                 re.compile(source)
-            except re.error as error:
-                self.fail(f"a regular expression that compiles ({error.msg})", begun)
+            except (re.error, OverflowError, RecursionError) as error:
+                self.fail(f"a regular expression that compiles ({error})", begun)
             return self._weighed(Pattern(source))
         if here in _BRACKETS and here:
             if here == "<" and self._at_rule():
@@ -331,14 +334,14 @@ def write(grammar: Grammar, weights: Mapping[str, int] | None = None) -> str:
 
 
 # How tightly each kind holds together: alternatives 0, sequence 1, repetition 2.
-def _written(path: str, node: Node, weights: Mapping[str, int], tightness: int) -> str:
+def _written(path: str, node: Node, weights: Mapping[str, int], tightness: int, *, own: bool = True) -> str:
     below = list(children(path, node))
     match node:
         case Literal(text):
             word = _escaped(text) if text else "''"
             level = 2
         case Pattern(source):
-            quote = "'" if "'" not in source.replace("\\'", "") else '"'
+            quote = '"' if re.search(r"(?<!\\)(?:\\\\)*'", source) else "'"
             word, level = f"#{quote}{source}{quote}", 2
         case Reference(rule):
             word, level = rule, 2
@@ -354,12 +357,12 @@ def _written(path: str, node: Node, weights: Mapping[str, int], tightness: int) 
             inner = _written(p, n, weights, 1 if p in weights else 0)
             word, level = (f"{inner}{sign}" if re.fullmatch(r"[\w.-]+", inner) else f"( {inner} ){sign}"), 2
         case Hidden(body):
-            word, level = f"<{_written(path, body, {}, 0)}>", 2
+            word, level = f"<{_written(path, body, weights, 0, own=False)}>", 2
         case Not():
             ((p, n),) = below
             word, level = f"!{_written(p, n, weights, 2)}", 2
     if level < tightness:
         word = f"( {word} )"
-    if path in weights and "/" in path and path_is_edge(path):
+    if own and path in weights and "/" in path and path_is_edge(path):
         word += f" (* {{:weight {weights[path]}}} *)"
     return word

@@ -7,10 +7,7 @@ them, always the same: earlier alternatives first, and each part of a sequence a
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -30,6 +27,7 @@ from .model import (
     Star,
     bare,
     children,
+    deep,
 )
 from .tree import Tree
 
@@ -37,12 +35,18 @@ from .tree import Tree
 SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Symbol:
-    """A node at its place in the grammar. Rules share one symbol with all references to them."""
+    """A node at its place in the grammar, which says all. Rules share one symbol with all references to them."""
 
     path: str
     node: Node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Symbol) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
 
 
 _Production = tuple[_Symbol, ...]
@@ -66,7 +70,7 @@ class Parser:
         chart.read(start, 0)
         if len(text) not in chart.ends[start, 0]:
             raise GrammarError(chart.complaint())
-        with _deep(len(text)):
+        with deep():
             return _Extraction(self, chart).tree(start, 0, len(text))
 
     def _rule_symbol(self, name: str) -> _Symbol:
@@ -114,6 +118,8 @@ class _Chart:
     begins: dict[_Symbol, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(dict))
     furthest: int = 0
     expected: set[str] = field(default_factory=set)
+    # Lookaheads that this one is part of.
+    looking: frozenset[tuple[str, int]] = frozenset()
 
     def read(self, start: _Symbol, begin: int) -> None:
         start = self.parser.resolve(start)
@@ -176,21 +182,29 @@ class _Chart:
         match symbol.node:
             case Literal(text):
                 if self.text.startswith(text, at):
-                    return at + len(text)
+                    return self._matched(at + len(text))
                 self._missed(at, repr(text))
             case Pattern(source):
                 if found := _compiled(source).match(self.text, at):
-                    return found.end()
+                    return self._matched(found.end())
                 self._missed(at, f"#{source!r}")
             case Not():
+                if (symbol.path, at) in self.looking:
+                    raise GrammarError(f"What must not follow at {symbol.path} depends on itself.")
                 (body,) = self.parser.inner(symbol)
-                ahead = _Chart(self.parser, self.text)
+                ahead = _Chart(self.parser, self.text, looking=self.looking | {(symbol.path, at)})
                 ahead.read(body, at)
                 if not ahead.ends[self.parser.resolve(body), at]:
                     return at
             case _:
                 raise AssertionError(symbol)
         return None
+
+    def _matched(self, end: int) -> int:
+        if end > self.furthest:
+            self.furthest = end
+            self.expected.clear()
+        return end
 
     def _missed(self, at: int, what: str) -> None:
         if at > self.furthest:
@@ -213,17 +227,6 @@ class _Chart:
 @cache
 def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
-
-
-@contextmanager
-def _deep(length: int) -> Iterator[None]:
-    """Room for a derivation that nests as deep as its text is long."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 20 * length + 10_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 class _Extraction:

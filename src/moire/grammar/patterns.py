@@ -66,10 +66,10 @@ def _part(token: Any, source: str) -> Part | None:
         return Chars(_characters(token, source))
     if kind in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT):
         least, most, body = value
-        if list(body) == [(c.IN, [(c.CATEGORY, c.CATEGORY_SPACE)])] and most == c.MAXREPEAT:
-            return Sequence((Chars(" "),) * least)
         if least > MOST_TIMES:
             raise GrammarError(f"The regular expression {source!r} repeats {least} times; {MOST_TIMES} is the most.")
+        if list(body) == [(c.IN, [(c.CATEGORY, c.CATEGORY_SPACE)])] and most == c.MAXREPEAT:
+            return Sequence((Chars(" "),) * least)
         return Repeat(_sequence(body, source), int(least), MANY if most == c.MAXREPEAT else int(most))
     if kind == c.SUBPATTERN:
         return _sequence(value[-1], source)
@@ -103,7 +103,9 @@ def _characters(token: Any, source: str) -> str:
         if inner == c.LITERAL:
             allowed[chr(what)] = None
         elif inner == c.RANGE:
-            allowed |= dict.fromkeys(map(chr, range(what[0], min(what[1], what[0] + 0x1000) + 1)))
+            codes = range(what[0], min(what[1], what[0] + 0x1000) + 1)
+            # Halves of pairs are no characters.
+            allowed |= dict.fromkeys(chr(code) for code in codes if not 0xD800 <= code <= 0xDFFF)
         else:
             allowed |= dict.fromkeys(x for x in PRINTABLE if re.fullmatch(_CATEGORIES[what], x))
     characters = "".join(x for x in PRINTABLE if x not in allowed) if refused else "".join(allowed)

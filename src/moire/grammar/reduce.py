@@ -50,8 +50,8 @@ def reducer(name: str) -> Reducer:
             return half
         if kind == "divide" and float(rest) > 1:
             return partial(divide, float(rest))
-        if kind == "ladder" and rest:
-            return partial(ladder, tuple(int(step) for step in rest.split(",")))
+        if kind == "ladder" and rest and min(steps := tuple(int(step) for step in rest.split(","))) >= 0:
+            return partial(ladder, steps)
     except ValueError:
         pass
     raise GrammarError(f"There is no reducer {name!r}. Write zero, half, divide:N or ladder:30,10,3,1.")
@@ -160,6 +160,8 @@ def propagate(
     owner = {edge: path for path, choice in found.items() for edge in edges(path, choice)}
     above = _edges_above(grammar, found)
     pending = deque(sorted({owner[edge] for edge in (owner if reduced is None else reduced)}))
+    # Choices that lead only to each other would share out for ever.
+    shared: set[str] = set()
     while pending:
         path = pending.popleft()
         own = edges(path, found[path])
@@ -171,7 +173,8 @@ def propagate(
             for edge in heavier:
                 _lower(new, edge, heaviest, found, owner, above)
                 pending.append(owner[edge])
-        elif mode == "reducer" and heaviest == 0:
+        elif mode == "reducer" and heaviest == 0 and path not in shared:
+            shared.add(path)
             lost = 0
             for edge in heavier:
                 before = new[edge]
@@ -213,16 +216,21 @@ def _edges_above(grammar: Grammar, found: Mapping[str, Choice]) -> dict[str, set
                 weighted = isinstance(here, Alt | Opt | Star)
                 waiting.append((child_path, child, child_path if weighted else edge))
 
-    def rule_edges(rule: str, seen: set[str]) -> set[str]:
-        if rule in seen:
-            return set()
-        seen.add(rule)
-        out = {grammar.start} if rule == grammar.start else set()
-        for user in users.get(rule, ()):
-            out |= rule_edges(user[:-1], seen) if user.endswith(":") else {user}
+    def rule_edges(rule: str) -> set[str]:
+        out: set[str] = set()
+        seen, waiting = {rule}, [rule]
+        while waiting:
+            here = waiting.pop()
+            out |= {grammar.start} if here == grammar.start else set()
+            for user in users.get(here, ()):
+                if not user.endswith(":"):
+                    out.add(user)
+                elif user[:-1] not in seen:
+                    seen.add(user[:-1])
+                    waiting.append(user[:-1])
         return out
 
-    return {path: {nearest[path]} if nearest[path] else rule_edges(path.split("/")[0], set()) for path in found}
+    return {path: {nearest[path]} if nearest[path] else rule_edges(path.split("/")[0]) for path in found}
 
 
 def _leads_nowhere(edge: str, path: str, grammar: Grammar, found: Mapping[str, Choice], weights: Weights) -> bool:

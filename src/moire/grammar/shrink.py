@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .derive import Source
-from .model import NIL, Alt, GrammarError, Opt, Pattern, Plus, Reference, Star, bare, children
+from .model import NIL, Alt, GrammarError, Opt, Pattern, Plus, Reference, Star, bare, children, deep
 from .parse import Parser
 from .patterns import Chars, OneOf, Repeat
 from .tree import Tree, counts, flat, walk
 
 Place = tuple[int, ...]
-# Which of these texts fail? The answer has one truth value for each.
+# Which of these texts fail? The answer has one truth value for each, but may end with one that fails.
 Fails = Callable[[Sequence[str]], Sequence[bool]]
 Simplicity = tuple[int, int, int]
 # Characters of a text that is short enough to be read again and again.
@@ -37,11 +37,10 @@ def shrink(
 ) -> Tree:
     """The smallest derivation found. `fails` is asked about `batch` texts at a time."""
     known: dict[str, bool] = {flat(tree): True}
-    while True:
-        found = _first_failing(source, tree, fails, batch, known, heard)
-        if found is None:
-            return tree
-        tree = found
+    with deep():
+        while (found := _first_failing(source, tree, fails, batch, known, heard)) is not None:
+            tree = found
+    return tree
 
 
 def _first_failing(
@@ -53,10 +52,10 @@ def _first_failing(
     def settle() -> Tree | None:
         texts = list(dict.fromkeys(text for text in map(flat, waiting) if text not in known))
         if texts:
-            for text, failed in zip(texts, fails(texts), strict=True):
+            for text, failed in zip(texts, fails(texts), strict=False):
                 known[text] = failed
                 heard(Step(text, failed))
-        first = next((one for one in waiting if known[flat(one)]), None)
+        first = next((one for one in waiting if known.get(flat(one))), None)
         waiting.clear()
         return first
 

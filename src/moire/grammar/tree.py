@@ -42,11 +42,6 @@ def flat(tree: Tree) -> str:
     return "".join(one.text for one in walk(tree) if one.text)
 
 
-def size(tree: Tree) -> int:
-    """How many decisions a derivation holds, more or less: its nodes."""
-    return sum(1 for _ in walk(tree))
-
-
 def counts(grammar: Grammar, trees: Iterable[Tree]) -> dict[str, int]:
     """How often each edge of each choice was taken.
 

@@ -47,11 +47,15 @@ def layered(grammar: Grammar, *layers: Weights) -> dict[str, int]:
         for path, weight in layer.items():
             if path not in merged:
                 raise GrammarError(f"The grammar has no choice with the edge {path}.")
-            if not 0 <= weight <= MOST_WEIGHT:
-                raise GrammarError(f"The weight of {path} is {weight}. Give 0 to {MOST_WEIGHT}.")
+            _within(path, weight)
             merged[path] = weight
     check(grammar, merged)
     return merged
+
+
+def _within(path: str, weight: int) -> None:
+    if not 0 <= weight <= MOST_WEIGHT:
+        raise GrammarError(f"The weight of {path} is {weight}. Give 0 to {MOST_WEIGHT}.")
 
 
 def check(grammar: Grammar, weights: Weights) -> None:
@@ -128,10 +132,12 @@ def load(path: Path) -> dict[str, int]:
         data = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise GrammarError(f"The weights in {path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise GrammarError(f"The weights in {path} are no JSON: {error}.") from None
     if not isinstance(data, dict) or not all(isinstance(n, int) and not isinstance(n, bool) for n in data.values()):
         raise GrammarError(f"The weights in {path} must be an object of paths and whole numbers.")
+    for edge, weight in data.items():
+        _within(edge, weight)
     return data
 
 

@@ -15,6 +15,7 @@ from .. import home
 from ..grammar import GrammarError, Source, layered
 from ..grammar.compile import Generators, code
 from ..grammar.derive import Generator
+from ..grammar.model import Reference, bare, children
 from ..nouns import Case, UsageError
 from .combine import Combinations
 from .spec import web
@@ -66,6 +67,7 @@ class Pages:
 
     def __init__(self, weights: Mapping[str, int]) -> None:
         self._names = Names()
+        self._weights = weights
         self._generators = _generators(weights, self._names.functions())
 
     def page(self, seed: int, size: int) -> Case:
@@ -86,10 +88,11 @@ class Pages:
     @property
     def features(self) -> list[str]:
         """Properties (`color:`) and tags that these weights generate, for combinations."""
-        rules = self._generators.rules
-        properties = [f"{name[4:]}:" for name in rules if name.startswith("css-") and "." not in name]
-        tags = [name[5:] for name in rules if name.startswith("html-") and "." not in name and name[5:] in HOLDERS]
-        return sorted([*properties, *tags])
+        rules = web.grammar().rules
+        declared = [n for p, n in children("declaration", rules["declaration"]) if self._weights[p]]
+        held = [bare(n) for p, n in children("flow", rules["flow"]) if self._weights[p]]
+        tags = {node.rule.removeprefix("html-") for node in held if isinstance(node, Reference)}
+        return sorted([*map(web.first_text, declared), *(tags & HOLDERS)])
 
     def combined(self, seed: int, size: int, combinations: Combinations, first: int) -> tuple[Case, int]:
         """A page of combinations from a place on, each in an element of its own, and the place after them."""

@@ -77,11 +77,15 @@ def features(html: bytes) -> Found:
 
 def _flat_enough(css: str) -> str:
     """Styles whose brackets nest deeper than anyone writes them are no styles."""
-    depth = deepest = 0
+    stack: list[str] = []
     for bracket in re.findall(r"[({\[\]})]", css):
-        depth += 1 if bracket in "({[" else -1 if depth else 0
-        deepest = max(deepest, depth)
-    return css if deepest <= MOST_NESTED else ""
+        if bracket in "({[":
+            stack.append({"(": ")", "{": "}", "[": "]"}[bracket])
+        elif stack and stack[-1] == bracket:
+            stack.pop()
+        if len(stack) > MOST_NESTED:
+            return ""
+    return css
 
 
 def declarations(style: str) -> Iterator[tuple[str, str]]:
@@ -124,7 +128,8 @@ class _Page:
                 space = _SPACES.get(tag, space)
                 rule = "body" if tag == "body" else f"{space}-{_CASES.get(tag, tag) if space == 'svg' else tag}"
                 yield node, rule, holder
-                child = node.child
+                # What is in these is no text that anyone reads.
+                child = node.child if tag not in ("style", "script", "title") else None
                 while child is not None:
                     waiting.append((child, "html" if rule == "svg-foreignObject" else space, rule))
                     child = child.next
@@ -157,6 +162,8 @@ class _Ways:
     attributes: Mapping[str, Mapping[str, tuple[str, Node]]]
     # What a start tag may have or not: the choice, the attribute (none for any other), and its two edges.
     options: Mapping[str, list[tuple[str, str, str, str]]]
+    # What it may hold any number of.
+    contents: Mapping[str, list[str]]
     # Edges by the text they stand for, of choices that are mere lists of words.
     words: Mapping[str, Mapping[str, str]]
 
@@ -183,13 +190,16 @@ def _ways() -> _Ways:
     inside = {rule: _inside(grammar, rule, elements) for rule in (*elements, "body")}
     found = dict(choices(grammar))
     options: dict[str, list[tuple[str, str, str, str]]] = {}
+    contents: dict[str, list[str]] = {}
     for path, choice in found.items():
         rule, *steps = path.split("/")
         if rule in elements and len(steps) == 2 and isinstance(choice, Opt):
             ((_, child),) = children(path, choice)
             there, missing = edges(path, choice)
             options.setdefault(rule, []).append((path, web.first_text(child).strip(' ="'), there, missing))
-    return _Ways(grammar, Matcher(grammar), found, inside, properties, attributes, options, words)
+        elif rule in elements and len(steps) == 2 and isinstance(choice, Star):
+            contents.setdefault(rule, []).append(path)
+    return _Ways(grammar, Matcher(grammar), found, inside, properties, attributes, options, contents, words)
 
 
 def _inside(grammar: Grammar, rule: str, elements: set[str]) -> dict[str, tuple[str, ...]]:
@@ -271,7 +281,7 @@ class _Count:
         options = self._ways.options.get(rule, ())
         for _, name, there, missing in options:
             self._take(there if (name in names if name else others) else missing, count=count)
-        return [path for path, *_ in options]
+        return [*(path for path, *_ in options), *self._ways.contents.get(rule, ())]
 
     def _attribute(self, rule: str, name: str, value: str, count: int) -> None:
         if name == "style":
@@ -316,7 +326,7 @@ class _Count:
     def _selectors(self, text: str) -> None:
         """Simple selectors and combinators, each by itself."""
         words = self._ways.words
-        for selector in text.split(","):
+        for selector in re.sub(r"""\[[^\]]*\]|"[^"]*"|'[^']*'""", "", text).split(","):
             for sign, name in re.findall(r"([#.]|::?|\s*[>+~]\s*|\s+|\[|\*)?([\w-]*)", selector.strip()):
                 kind = sign.strip() or " " * bool(sign)
                 if kind in (">", "+", "~", " ") and kind in words["combinator"]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Union
 
 from ...grammar.model import (
     Alt,
@@ -59,7 +60,8 @@ _PRIMITIVES = {
     "t-url-token": "url", "t-family-name": "name", "f-url": "link",
     **{f"t-{unit}": unit for unit in set(_UNITS.values())},
 }  # fmt: skip
-Trail = tuple[str, "Trail"] | None
+# Edges from the last to the first; one may stand for a whole trail.
+Trail = tuple[Union[str, "Trail"], "Trail"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +122,7 @@ class Matcher:
         ends = _Reading(self, read).rule(rule, 0)
         if len(read) not in ends:
             return None
-        found = []
-        trail = ends[len(read)]
-        while trail is not None:
-            edge, trail = trail
-            found.append(edge)
-        return tuple(reversed(found))
+        return tuple(_flat(ends[len(read)]))
 
     def words(self, text: str) -> tuple[str, ...]:
         if text not in self._literals:
@@ -276,10 +273,18 @@ class _Reading:
 
 def _behind(inner: Trail, trail: Trail) -> Trail:
     """One trail after another."""
-    edges = []
-    while inner is not None:
-        edge, inner = inner
-        edges.append(edge)
-    for edge in reversed(edges):
-        trail = (edge, trail)
-    return trail
+    return trail if inner is None else (inner, trail)
+
+
+def _flat(trail: Trail) -> list[str]:
+    """The edges, from the first to the last."""
+    found: list[str] = []
+    waiting: list[str | Trail] = [trail]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif one is not None:
+            waiting += [one[1], one[0]]
+    found.reverse()
+    return found

@@ -29,18 +29,12 @@ class Feature:
 @dataclass(frozen=True, slots=True)
 class Property(Feature):
     syntax: str
-    initial: str
     longhands: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Selector(Feature):
     syntax: str
-
-
-@dataclass(frozen=True, slots=True)
-class AtRule(Feature):
-    descriptors: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +59,6 @@ class Web:
     types: Mapping[str, str]
     functions: Mapping[str, str]
     selectors: Mapping[str, Selector]
-    atrules: Mapping[str, AtRule]
     elements: Mapping[Space, Mapping[str, Element]]
 
 
@@ -75,12 +68,11 @@ def load(path: Path = FILE) -> Web:
         data = json.loads(path.read_text("utf-8"))
         return Web(
             data["sources"],
-            {n: Property(n, p["status"], p["since"], p["syntax"], p["initial"], tuple(p.get("longhands", ())))
+            {n: Property(n, p["status"], p["since"], p["syntax"], tuple(p.get("longhands", ())))
              for n, p in data["properties"].items()},
             data["types"],
             data["functions"],
             {n: Selector(n, s["status"], s["since"], s["syntax"]) for n, s in data["selectors"].items()},
-            {n: AtRule(n, r["status"], r["since"], r["descriptors"]) for n, r in data["atrules"].items()},
             {space: {n: _element(space, n, e) for n, e in known.items()} for space, known in data["elements"].items()},
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError) as error:

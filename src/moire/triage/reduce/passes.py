@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from selectolax.lexbor import LexborHTMLParser
 
 from ...pages.source import Declaration, Edit, Node, Rule, applied, declarations, elements, parse, rules
+from ...pages.spec.snapshot import load
 
 Unit = tuple[Edit, ...]
 Asking = Generator[str, bool, str]
@@ -20,6 +21,8 @@ Pass = Callable[[str], Asking]
 # What a page cannot do without, or loses nothing by keeping.
 FRAME = frozenset(["html", "head", "body"])
 FEW_CHARACTERS = 200
+# A shorthand of more longhands and values than this is left as it is.
+MOST_LONGHANDS = 12
 _TOKENS = re.compile(r"<[^<>]*>|[^<>\s]+|\s+|.", re.DOTALL)
 _PSEUDO_ELEMENT = re.compile(r"::[-\w]+(?:\([^)]*\))?|:(?:before|after|first-line|first-letter)\b")
 _PLAIN = frozenset(["div", "span", "style", "script", "link", "meta", "title", *FRAME])
@@ -302,31 +305,16 @@ def _simpler_values(value: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one != plain]
 
 
-_SIDES = ("top", "right", "bottom", "left")
-_LONGHANDS = {
-    **{name: [f"{name}-{side}" for side in _SIDES] for name in ("margin", "padding", "scroll-margin")},
-    "border": ["border-style", "border-width", "border-color"],
-    "outline": ["outline-style", "outline-width", "outline-color"],
-    "inset": list(_SIDES),
-    "background": ["background-color", "background-image", "background-position", "background-size"],
-    "font": ["font-family", "font-size", "font-style", "font-weight"],
-    "flex": ["flex-basis", "flex-grow", "flex-shrink"],
-    "overflow": ["overflow-x", "overflow-y"],
-    "gap": ["row-gap", "column-gap"],
-    "columns": ["column-count", "column-width"],
-    "column-rule": ["column-rule-style", "column-rule-width"],
-    "list-style": ["list-style-type", "list-style-position", "list-style-image"],
-    "text-decoration": ["text-decoration-line", "text-decoration-style", "text-decoration-color"],
-}
-
-
 def longhands(text: str) -> Asking:
     places = []
     for declaration in _declared(text):
         words = text[slice(*declaration.value)].split()
-        long = _LONGHANDS.get(declaration.name, [])
+        known = load().properties.get(declaration.name)
+        names = known.longhands if known else ()
         semicolon = ";" if text[declaration.end - 1 : declaration.end] == ";" else ""
-        pairs = [f"{name}:{word}{semicolon}" for name in long for word in dict.fromkeys(words)]
+        pairs = [f"{name}:{word}{semicolon}" for name in names for word in dict.fromkeys(words)]
+        if len(pairs) > MOST_LONGHANDS:
+            continue
         places.append([(Edit(declaration.start, declaration.end, pair),) for pair in pairs])
     return (yield from first_of(text, places))
 
