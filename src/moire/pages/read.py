@@ -235,7 +235,7 @@ class _Count:
         held, tags, values = self._held, self._tags, self._values
         for node, rule, holder in page.placed():
             held[holder, rule] += 1
-            if rule not in ("text", "body"):
+            if rule not in ("text", "body", "html-html", "html-head"):
                 given = node.attributes
                 tags[rule, tuple(given)] += 1
                 for name, value in given.items():
