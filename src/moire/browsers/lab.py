@@ -83,21 +83,22 @@ class Station:
     async def start(self) -> None:
         await self._crew.start()
 
-    async def shoot(self, case: Case, path: Path) -> Outcome:
+    async def shoot(self, case: Case, path: Path, sure: bool = True) -> Outcome:
         async def picture(tab: Tab) -> Shot:
             png = await tab.screenshot()
             _check_size(self.build, case.environment, png)
             return Shot(png, "command" if self.build.engine == "command" else "navigation")
 
         quick = partial(self._screen, case) if path == "fast" and case.inert else None
-        seen = await self.visit(case, picture, quick)
+        seen = await self.visit(case, picture, quick, sure=sure)
         if isinstance(seen, Failure):
             return seen
         return replace(seen.value, blocked=seen.blocked, trouble=seen.trouble)
 
     async def visit(
-        self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None
-    ) -> Visit[T] | Failure:
+        self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None, *,
+        sure: bool = True,
+    ) -> Visit[T] | Failure:  # fmt: skip
         """Do a job on a page, under supervision; `quick` may know a shorter way to the same."""
 
         async def navigate(process: Process) -> Visit[T]:
@@ -119,7 +120,9 @@ class Station:
                 return await self._attempt(process, navigate, ASIDE_SECONDS)
         except Untestable as error:
             return Failure("untestable", str(error))
-        except (_Hung, TabCrashed, BrowserGone):
+        except (_Hung, TabCrashed, BrowserGone) as error:
+            if not sure:
+                return Failure("untestable", str(error))
             return await self._verify(navigate)
 
     async def _screen(self, case: Case) -> Visit[Shot] | None:
@@ -240,14 +243,15 @@ class Lab:
         """Start a build's first process now, so that one that cannot start is known at once."""
         await self._stations[build].start()
 
-    async def shoot(self, build: Build, case: Case, path: Path = "navigation") -> Outcome:
+    async def shoot(self, build: Build, case: Case, path: Path = "navigation", *, sure: bool = True) -> Outcome:
         """One picture of one page in one build.
 
         `navigation` is a true load in a fresh tab. `fast` may show an inert page by content in a
         warm tab; what it shows is to be confirmed by navigation before anyone is told.
+        A page that crashes or hangs is tried again, unless nobody needs to be `sure`: then it is untestable.
         Raises LaunchError when the build cannot be started at all.
         """
-        return await self._stations[build].shoot(case, path)
+        return await self._stations[build].shoot(case, path, sure)
 
     async def visit(self, build: Build, case: Case, job: Job[T]) -> Visit[T] | Failure:
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.

@@ -22,6 +22,7 @@ from ..pages.spec import web
 from ..pixels import Measure, decode, difference, encode, side_by_side, stacked
 from ..triage.reduce import Command, Differs, Judge, Never, Reduced, Settings, Step, reduce
 from ..triage.reduce.log import Log, replayed
+from ..triage.reduce.reduce import AHEAD
 from . import options
 from .progress import reducing
 from .root import cli, run
@@ -43,7 +44,7 @@ TRIALS = 200
 @click.option("--any-difference", is_flag=True, help="Keep any difference, not only the one the page has.")
 @click.option("--existing-weights", is_flag=True, help="First try to make the failure anew by the page's own weights.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds that the command may take.")
-@click.option("--ahead", default=3, show_default=True, type=click.IntRange(1, 64), help="Candidates tried at once.")
+@click.option("--ahead", default=AHEAD, show_default=True, type=click.IntRange(1, 64), help="Candidates tried at once.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The reduced page; PAGE.reduced.html by default.")
 @click.option("--replay", type=click.Path(path_type=Path), metavar="LOG", help="Only take the steps of an earlier log.")
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
@@ -139,7 +140,7 @@ async def _reduce(
             if isinstance(result, Never):
                 return result, False, None
             log.done(result.case.html)
-        same = await judge.same_way(result.case)
+        same = await judge.fails(result.case)
         pictures = await _pictures(lab, builds, (case, result.case), file) if builds else None
         return result, same, pictures
 
@@ -153,7 +154,7 @@ async def _by_weights(case: Case, judge: Judge) -> Case:
     for seed in range(TRIALS):
         made = source.page(seed, 300 + (len(case.html) - 300) * seed // TRIALS)
         again = replace(case, html=made.html)
-        if len(made.html) < len(case.html) and await judge.fails(again) and await judge.same_way(again):
+        if len(made.html) < len(case.html) and await judge.fails(again):
             return again
     return case
 

@@ -1,15 +1,14 @@
-"""Does a page still fail, and in the same way?
-
-A judge has a quick question, asked of every candidate, and a thorough one, asked where much has changed.
-"""
+"""Does a page still fail, and in the same way?"""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
+from weakref import WeakKeyDictionary
 
 import cv2
 
@@ -25,6 +24,9 @@ from ...pixels import Measure, common, decode
 
 # A channel that is off by more than this is seen by anyone.
 CLEAR = 64
+# Seconds for a candidate: most pages on the way from a quick one are quick, too.
+PATIENCE = 3.0
+_NOISE: WeakKeyDictionary[Lab, dict[tuple[Build, Build], frozenset[str]]] = WeakKeyDictionary()
 PLAIN = Case(b"<!DOCTYPE html><meta charset=utf-8><title>plain</title><div><p>plain <a href=#>text</a></p></div>")
 
 
@@ -68,9 +70,9 @@ class Judge(Protocol):
         """Look at the page as it is given: what its failure is, in words."""
         ...
 
-    async def fails(self, case: Case) -> bool: ...
-
-    async def same_way(self, case: Case) -> bool: ...
+    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
+        """Whether the page still fails in the same way; `anywhere`, whatever its elements are called."""
+        ...
 
     async def follow(self, case: Case) -> None:
         """The page is still the same, but calls its parts by other names now."""
@@ -94,41 +96,57 @@ class Differs:
     serial: bool = False
     renders: int = 0
     signature: Signature = field(default=Signature("same"), init=False)
+    _patience: float = field(default=PATIENCE, init=False)
     _noise: frozenset[str] = field(default=frozenset(), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
 
     async def learn(self, case: Case) -> Never | str:
         self.renders += 2 * CONFIRMATIONS
+        begun = time.monotonic()
         _, (pair,) = await compare(self.lab, [self.a, self.b], case, self.measure)
+        self._patience = max(PATIENCE, 2 * (time.monotonic() - begun))
         verdict = pair.verdict
         if verdict.kind in ("same", "flaky", "untestable"):
             return Never(verdict.kind, verdict.reason or "the builds agree about it")
         self.signature = Signature(verdict.kind)
         if verdict.kind == "different" and not self.any_difference:
-            plain = await self._dumps(PLAIN)
-            if plain is not None:
-                self._noise = parting(plain[0][1], plain[1][1]).properties
+            self._noise = await self._usual_noise()
             seen = await self._look(case)
             if seen is not None:
                 self.signature, self._suspects = seen
         return self.signature.words
 
+    async def _usual_noise(self) -> frozenset[str]:
+        """Properties that the two compute differently on any page."""
+        known = _NOISE.setdefault(self.lab, {})
+        if (self.a, self.b) not in known:
+            plain = await self._dumps(PLAIN)
+            known[self.a, self.b] = parting(plain[0][1], plain[1][1]).properties if plain else frozenset()
+        return known[self.a, self.b]
+
     def suspects(self) -> list[tuple[str, int]]:
         return self._suspects
 
-    async def fails(self, case: Case) -> bool:
-        a, b = await self._both(lambda build: self.lab.shoot(build, case, "fast"))
-        if isinstance(a, Shot) and isinstance(b, Shot):
-            if self.signature.kind != "different" or not differ(a, b, self.measure):
-                return False
-            return self.any_difference or _strength(_mask(a.png, b.png)[1]) == self.signature.strength
-        return any(isinstance(one, Failure) and one.kind == self.signature.kind for one in (a, b))
-
-    async def same_way(self, case: Case) -> bool:
-        if self.signature.kind != "different" or self.any_difference:
-            return await self.fails(case)
+    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
+        """First the quick way, and only what differs is looked at closely."""
+        # A page that cannot be shown does not look different, and why not is another story.
+        sure = self.signature.kind != "different"
+        try:
+            async with asyncio.timeout(None if sure else self._patience):
+                a, b = await self._both(lambda build: self.lab.shoot(build, case, "fast", sure=sure))
+        except TimeoutError:
+            return False
+        if not (isinstance(a, Shot) and isinstance(b, Shot)):
+            return any(isinstance(one, Failure) and one.kind == self.signature.kind for one in (a, b))
+        if sure or not differ(a, b, self.measure):
+            return False
+        if self.any_difference:
+            return True
+        if _strength(_mask(a.png, b.png)[1]) != self.signature.strength:
+            return False
         seen = await self._look(case)
-        return seen is not None and self.signature.keeps(seen[0])
+        wanted = replace(self.signature, where="") if anywhere else self.signature
+        return seen is not None and wanted.keeps(seen[0])
 
     async def follow(self, case: Case) -> None:
         if self.signature.where and (seen := await self._look(case)) is not None:
@@ -223,7 +241,7 @@ class Command:
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
-    async def fails(self, case: Case) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
         self.renders += 1
         with written(case) as page:
             words = [word.replace("{page}", str(page)) for word in self.command]
@@ -240,9 +258,6 @@ class Command:
             finally:
                 await child.kill()
         return code == 0
-
-    async def same_way(self, case: Case) -> bool:
-        return await self.fails(case)
 
     async def follow(self, case: Case) -> None:
         return None
@@ -261,13 +276,10 @@ class Asked:
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
-    async def fails(self, case: Case) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
         self.renders += 1
         answer = self.function(case)
         return answer if isinstance(answer, bool) else await answer
-
-    async def same_way(self, case: Case) -> bool:
-        return await self.fails(case)
 
     async def follow(self, case: Case) -> None:
         return None

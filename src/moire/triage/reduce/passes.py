@@ -330,18 +330,25 @@ def characters(text: str) -> Asking:
     return (yield from fewer(text, few, fine=True))
 
 
+def chained(*steps: Pass) -> Pass:
+    """Several passes as one."""
+
+    def whole(text: str) -> Asking:
+        for step in steps:
+            text = yield from step(text)
+        return text
+
+    return whole
+
+
+# What is taken out first, in the order that leaves least to ask.
 COARSE: dict[str, Pass] = {
-    "dead rules": dead_rules, "elements": subtrees, "rules left over": dead_rules, "rules": sheet_rules,
-    "attributes": attributes, "declarations": all_declarations,
-    "texts": texts, "blanks": blanks, "wrappers": unwrapped, "conditions": opened_rules,
-}  # fmt: skip
-FINE: dict[str, Pass] = {
-    "each element": each_element, "each attribute": each_attribute, "each declaration": each_declaration,
-}  # fmt: skip
-SHAPELESS: dict[str, Pass] = {"tokens": tokens, "characters": characters}
-SIMPLER: dict[str, Pass] = {
-    "frame": frame,
-    "selectors": selectors,
-    "values": values,
-    "longhands": longhands,
+    "elements": chained(dead_rules, subtrees, dead_rules),
+    "styles": chained(sheet_rules, all_declarations, opened_rules),
+    "attributes and texts": chained(attributes, texts, unwrapped, blanks, frame),
 }
+FINE: dict[str, Pass] = {
+    "one by one": chained(each_element, each_attribute, each_declaration),
+    "simpler": chained(selectors, values, longhands, sheet_rules, texts, unwrapped, blanks),
+}
+SHAPELESS: dict[str, Pass] = {"tokens": tokens, "characters": characters}

@@ -1,13 +1,10 @@
-"""The reducer: passes over the source until none finds anything to take out.
-
-After each pass that changed something, the judge looks thoroughly: a page that has slipped to another failure
-is taken back to the last one that had not, and the step that led astray is not taken again.
-"""
+"""The reducer: passes over the source until none finds anything to take out."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,12 +15,12 @@ from . import passes
 from .judges import Judge, Never
 from .search import Search
 
-# Questions under way at once.
-AHEAD = 3
+# Questions under way at once: each is a render in two builds, which fills two cores.
+AHEAD = max(1, (os.cpu_count() or 2) // 2)
 # Rounds of all passes; each is at least one cut further, so this is for pages that no round leaves alone.
 MOST_ROUNDS = 8
 # A failure that shows in fewer of the first looks than this is no ground to stand on.
-LOOKS, LEAST_SEEN = 5, 0.5
+LOOKS, LEAST_SEEN = 3, 0.5
 SURE = 0.95
 # Of the elements that a difference shows in, so many are tried as the whole page.
 SUSPECTS = 2
@@ -81,8 +78,8 @@ class _Reduction:
         self._coding = "utf-8" if _is_utf8(case.html) else "latin-1"
         self._search = Search(self._ask, settings.ahead, {}, self._told)
         self._name = ""
-        # What was found to have slipped to another failure.
-        self._slipped: set[str] = set()
+        # While elements get other names.
+        self._anywhere = False
 
     async def run(self) -> Reduced | Never:
         begun = time.monotonic()
@@ -98,16 +95,16 @@ class _Reduction:
         rounds = 0
         while text != before and rounds < MOST_ROUNDS:
             before = text
-            chosen = {**(passes.COARSE if rounds == 0 else {}), **passes.FINE, **passes.SIMPLER}
-            if rounds:
-                chosen |= {name: passes.COARSE[name] for name in ("rules", "texts", "blanks", "wrappers")}
+            chosen = passes.FINE if rounds else {**passes.COARSE, **passes.FINE}
             if broken(text, parse(text)):
-                chosen |= passes.SHAPELESS
+                chosen = {**chosen, **passes.SHAPELESS}
             for name, one in chosen.items():
                 text = await self._pass(name, one, text)
-            if (renamed := await self._pass("tags", passes.tags, text, sure=False)) != text:
+            self._anywhere = True
+            if (renamed := await self._pass("tags", passes.tags, text)) != text:
                 text = renamed
                 await self._judge.follow(self._at(text))
+            self._anywhere = False
             rounds += 1
             if not await self._again(text):
                 return Never("flaky", "what failed before does not fail any more")
@@ -145,43 +142,20 @@ class _Reduction:
                 return found
         return text
 
-    async def _pass(self, name: str, one: passes.Pass, text: str, *, sure: bool = True) -> str:
+    async def _pass(self, name: str, one: passes.Pass, text: str) -> str:
         self._name = name
-        while True:
-            trail = await self._search.run(one, text)
-            if len(trail) == 1:
-                return text
-            if not sure:
-                self._keep(name, trail[1:])
-                return trail[-1]
-            # The first that slipped is found by halves: what comes after it has slipped as well.
-            good, bad = 0, len(trail)
-            at = len(trail) - 1
-            while bad - good > 1:
-                if trail[at] not in self._slipped and await self._judge.same_way(self._at(trail[at])):
-                    good = at
-                else:
-                    bad = at
-                at = (good + bad) // 2
-            self._keep(name, trail[1 : good + 1])
-            if bad == len(trail):
-                return trail[-1]
-            self._slipped.add(trail[bad])
-            self._search.known[trail[bad]] = False
-            # The rest of the pass, from where it was still right.
-            text = trail[good]
-
-    def _keep(self, name: str, texts: list[str]) -> None:
-        for text in texts:
-            self._steps.append(Step(name, text, self._coding))
+        trail = await self._search.run(one, text)
+        for step in trail[1:]:
+            self._steps.append(Step(name, step, self._coding))
             self._settings.kept(self._steps[-1])
+        return trail[-1]
 
     async def _ask(self, text: str) -> bool:
         known = self._settings.known.get(digest(text))
         if known is not None:
             return known
         for _ in range(self._repeats):
-            if await self._judge.fails(self._at(text)):
+            if await self._judge.fails(self._at(text), anywhere=self._anywhere):
                 return True
         return False
 
