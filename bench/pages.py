@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import multiprocessing
+import os
 import random
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from moire.browsers.drivers.base import Tab
 from moire.browsers.lab import Lab, LabOptions
+from moire.grammar import Source, flat
+from moire.grammar.derive import STEPS_A_SIZE, _Derivation
+from moire.grammar.model import Alt, children, deep
+from moire.grammar.tree import walk
+from moire.grammar.weights import reachable
 from moire.hunts import change
 from moire.inspect.support import support
 from moire.nouns import Case, Failure
 from moire.pages import read
-from moire.pages.make import Pages
+from moire.pages.make import Names, Pages
 from moire.pages.spec import web
 from moire.pages.spec.snapshot import load
 from moire.pixels import measure
@@ -27,6 +35,7 @@ from .common import Row, build, row
 BYTES = 3000
 REACHED_PAGES = 20_000
 REAL_PAGES = 100
+UNREACHED = Path(__file__).with_name("unreached.txt")
 # Documentation that Debian and npm bring along; a tenth of it is broken on purpose.
 PLACES = (Path("/usr/share"), Path("/usr/lib/node_modules"), Path("/usr/local/lib/node_modules"))
 
@@ -74,23 +83,63 @@ async def accepted(source: Pages) -> Row:
     return row("declarations that Chromium 156 takes", seen.value / len(asked), "0.97", declarations=len(asked))
 
 
-def reached() -> list[Row]:
-    """What pages of everything the data has come to."""
+class Counting:
+    """Generators that take note of every alternative on their way; slower, and with the same texts."""
+
+    def __init__(self, weights: Mapping[str, int], names: Names) -> None:
+        self._source = Source(web.grammar(), weights, dict(names.functions()))
+        self.rules = {name for name, height in self._source.heights.items() if height < math.inf}
+        self.taken: set[str] = set()
+
+    def drawn(self, number: Callable[[], float], size: int, rule: str = "") -> str:
+        with deep():
+            tree = _Derivation(self._source, number, STEPS_A_SIZE * (size + 1)).rule(rule, size)
+        for one in walk(tree):
+            if isinstance(one.node, Alt):
+                self.taken.add(f"{one.path}/{'ord' if one.node.ordered else 'alt'}/{one.edge}")
+        return flat(tree)
+
+
+def _reached(seeds: range) -> tuple[set[str], set[str], set[str]]:
+    """Properties, elements and alternatives that pages of everything the data has come to."""
     source = Pages(web.weights(web.ALL))
-    snapshot = load()
+    first = source.text(seeds[0], BYTES)
+    counting = Counting(web.weights(web.ALL), source._names)
+    source._generators = counting  # type: ignore[assignment]
+    assert source.text(seeds[0], BYTES) == first
     properties: set[str] = set()
     tags: set[str] = set()
-    for seed in range(REACHED_PAGES):
+    for seed in seeds:
         text = source.text(seed, BYTES)
         properties.update(part.rpartition(";")[2].rpartition("{")[2].rpartition('"')[2] for part in text.split(":"))
         tags.update(part.split(">", 1)[0].split(" ", 1)[0] for part in text.split("<")[1:])
+    return properties, tags, counting.taken
+
+
+def reached() -> list[Row]:
+    jobs = os.cpu_count() or 1
+    with multiprocessing.Pool(jobs) as pool:
+        parts = pool.map(_reached, [range(n, REACHED_PAGES, jobs) for n in range(jobs)])
+    properties, tags, taken = (set().union(*(part[n] for part in parts)) for n in range(3))
+    snapshot, grammar, weights = load(), web.grammar(), web.weights(web.ALL)
     never = sorted(set(snapshot.properties) - properties)
     elements = {name for known in snapshot.elements.values() for name in known if name}
     unseen = sorted(elements - tags)
+    alternatives = {
+        edge
+        for path, node in reachable(grammar, weights)
+        if isinstance(node, Alt) and path.startswith(("css-", "t-", "f-"))
+        for edge, _ in children(path, node)
+        if weights[edge]
+    }
+    missed = sorted(alternatives - taken)
+    UNREACHED.write_text("\n".join([*never, *unseen, *missed]) + "\n")
     return [
         row("share of properties reached", 1 - len(never) / len(snapshot.properties), "0.99", never=never),
         row("share of elements reached", 1 - len(unseen) / len(elements), "1", never=unseen),
-    ]
+        row("share of value alternatives reached", 1 - len(missed) / len(alternatives), "listed in unreached.txt",
+            alternatives=len(alternatives)),
+    ]  # fmt: skip
 
 
 def real_pages() -> Iterator[tuple[Path, bytes]]:

@@ -20,7 +20,7 @@ AHEAD = max(1, (os.cpu_count() or 2) // 2)
 # Rounds of all passes; each is at least one cut further, so this is for pages that no round leaves alone.
 MOST_ROUNDS = 8
 # A failure that shows in fewer of the first looks than this is no ground to stand on.
-LOOKS, LEAST_SEEN = 3, 0.5
+LOOKS, LEAST_SEEN = 2, 0.5
 SURE = 0.95
 # Of the elements that a difference shows in, so many are tried as the whole page.
 SUSPECTS = 2
@@ -106,8 +106,8 @@ class _Reduction:
                 await self._judge.follow(self._at(text))
             self._anywhere = False
             rounds += 1
-            if not await self._again(text):
-                return Never("flaky", "what failed before does not fail any more")
+        if not await self._again(text):
+            return Never("flaky", "what failed before does not fail any more")
         return Reduced(
             self._at(text), found, self._flakes, self._judge.renders, time.monotonic() - begun, self._questions,
             tuple(self._steps),
