@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..browsers.sources.npm import npm
 from ..grammar import prune, write
 from ..grammar import weights as weights_of
-from ..nouns import Exit, MoireError, UsageError
+from ..nouns import Exit, UsageError
 from ..pages import read
 from ..pages.combine import Combinations
 from ..pages.make import Pages
@@ -215,20 +214,5 @@ def refresh(packages: tuple[str, ...]) -> int:
 
 def _packed(package: str, folder: Path) -> tuple[Path, str]:
     """npm knows where packages are, and checks what it fetches."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise MoireError("npm is needed to fetch the data and is not there.", "Run `apt-get install npm`.")
-    try:
-        said = subprocess.run(
-            [npm, "pack", package, "--json", "--pack-destination", str(folder)],
-            capture_output=True, text=True, timeout=300, check=True,
-        ).stdout  # fmt: skip
-        row = json.loads(said)[0]
-        return folder / row["filename"], str(row["version"])
-    except subprocess.TimeoutExpired:
-        raise MoireError("npm gave no answer within five minutes.", "Check the network.") from None
-    except (subprocess.CalledProcessError, ValueError, KeyError, IndexError) as error:
-        said_last = str(getattr(error, "stderr", "")).strip().splitlines()
-        raise MoireError(
-            f"npm does not give {package}: {said_last[-1] if said_last else 'no answer'}.", "Check the network."
-        ) from None
+    row = npm("pack", package, "--pack-destination", str(folder))[0]
+    return folder / row["filename"], str(row["version"])

@@ -180,6 +180,18 @@ def children(path: str, node: Node) -> Iterator[tuple[str, Node]]:
             return
 
 
+def cat(*nodes: Node) -> Node:
+    """Nodes side by side, with texts that meet made one."""
+    flat: list[Node] = []
+    for node in nodes:
+        for one in node.parts if isinstance(node, Cat) else (node,):
+            if isinstance(one, Literal) and flat and isinstance(last := flat[-1], Literal):
+                flat[-1] = Literal(last.text + one.text)
+            else:
+                flat.append(one)
+    return flat[0] if len(flat) == 1 else Cat(tuple(flat))
+
+
 def bare(node: Node) -> Node:
     """The node without the marks that only say "do not show"."""
     while isinstance(node, Hidden):

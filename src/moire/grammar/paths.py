@@ -23,6 +23,7 @@ from .model import (
     Reference,
     Star,
     bare,
+    cat,
     children,
     edges,
     walk,
@@ -136,13 +137,7 @@ def joined(grammar: Grammar) -> Grammar:
 def _joined(node: Node) -> Node:
     match node:
         case Cat(parts):
-            flat: list[Node] = []
-            for part in map(_joined, parts):
-                if isinstance(part, Literal) and flat and isinstance(last := flat[-1], Literal):
-                    flat[-1] = Literal(last.text + part.text)
-                else:
-                    flat.append(part)
-            return flat[0] if len(flat) == 1 else Cat(tuple(flat))
+            return cat(*map(_joined, parts))
         case Alt(options, ordered):
             return Alt(tuple(map(_joined, options)), ordered)
         case Opt(body) | Star(body) | Plus(body) | Hidden(body) | Not(body):

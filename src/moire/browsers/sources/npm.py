@@ -19,6 +19,7 @@ from ...nouns import MoireError
 from ..download import Progress, Remote, fetch, sri
 from .base import Offer, matches
 
+NPM_SECONDS = 300.0
 _PROGRAM = re.compile(r"package/bin/chromium[^/]*\.br")
 
 
@@ -57,18 +58,22 @@ class Npm:
 
 
 def _ask(package: str) -> dict[str, Any]:
-    """The registry and its credentials are npm's business: npm is asked."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise MoireError(f"npm is needed to install {package} and is not there.", "Run `apt-get install npm`.")
+    dist = npm("view", package, "dist")
+    return dict(dist[-1] if isinstance(dist, list) else dist)
+
+
+def npm(verb: str, package: str, *words: str) -> Any:
+    """What npm says of a package. The registry and its credentials are npm's business: npm is asked."""
+    program = shutil.which("npm")
+    if program is None:
+        raise MoireError(f"npm is needed for {package} and is not there.", "Run `apt-get install npm`.")
     try:
         answer = subprocess.run(
-            [npm, "view", package, "dist", "--json"], capture_output=True, text=True, timeout=120, check=True
+            [program, verb, package, *words, "--json"], capture_output=True, text=True, timeout=NPM_SECONDS, check=True
         )
-        dist = json.loads(answer.stdout)
-        return dict(dist[-1] if isinstance(dist, list) else dist)
+        return json.loads(answer.stdout)
     except subprocess.TimeoutExpired:
-        raise MoireError("npm gave no answer within two minutes.", "Check the network.") from None
+        raise MoireError("npm gave no answer within five minutes.", "Check the network.") from None
     except (subprocess.CalledProcessError, ValueError) as error:
         said = str(getattr(error, "stderr", "")).strip().splitlines()
         raise MoireError(

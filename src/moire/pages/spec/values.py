@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...grammar.model import Alt, Cat, Literal, Node, Opt, Reference, Star
+from ...grammar.model import Alt, Literal, Node, Opt, Reference, Star, cat
 from . import vds
 from .snapshot import Web
 
@@ -97,7 +97,7 @@ class Values:
                 return self._named(self.property(name))
             case vds.Function(name, body):
                 inner = self.part(body, owner)
-                return Part(_cat(Literal(f"{name}("), _perhaps(inner), Literal(")")))
+                return Part(cat(Literal(f"{name}("), _perhaps(inner), Literal(")")))
             case vds.Row(parts):
                 return self._row(parts, owner)
             case vds.OneOf(options):
@@ -157,15 +157,15 @@ class Values:
         node = self._hoisted(body.node, owner)
         between = Literal(", " if value.commas else " ")
         least = max(1, value.least)
-        more = _cat(between, node)
+        more = cat(between, node)
         if value.most - least > MOST_TIMES:
             tail: list[Node] = [Star(more)]
         else:
             rest: Node | None = None
             for _ in range(int(value.most) - least):
-                rest = Opt(more if rest is None else _cat(more, rest))
+                rest = Opt(more if rest is None else cat(more, rest))
             tail = [rest] if rest is not None else []
-        return Part(_cat(node, *[more] * (least - 1), *tail), value.least == 0 or body.optional)
+        return Part(cat(node, *[more] * (least - 1), *tail), value.least == 0 or body.optional)
 
     def _unordered(self, parts: Sequence[Part], owner: str) -> Part:
         """Every part that must be, and any that may, in any order."""
@@ -203,8 +203,8 @@ class Values:
 def _after(item: Node, left: frozenset[int], must: frozenset[int], rest: Callable[[frozenset[int]], Node]) -> Node:
     if not left:
         return item
-    more = _cat(Literal(" "), rest(left))
-    return _cat(item, more if left & must else Opt(more))
+    more = cat(Literal(" "), rest(left))
+    return cat(item, more if left & must else Opt(more))
 
 
 def _joined(parts: Sequence[Part], between: str) -> Part:
@@ -214,24 +214,12 @@ def _joined(parts: Sequence[Part], between: str) -> Part:
     first = next((n for n, part in enumerate(parts) if not part.optional), None)
     if first is None:
         options = [
-            _cat(part.node, *(Opt(_cat(gap, later.node)) for later in parts[n + 1 :])) for n, part in enumerate(parts)
+            cat(part.node, *(Opt(cat(gap, later.node)) for later in parts[n + 1 :])) for n, part in enumerate(parts)
         ]
         return Part(Alt(tuple(options)), True)
-    before = [Opt(_cat(part.node, gap)) for part in parts[:first]]
-    after = [Opt(_cat(gap, p.node)) if p.optional else _cat(gap, p.node) for p in parts[first + 1 :]]
-    return Part(_cat(*before, parts[first].node, *after))
-
-
-def _cat(*nodes: Node) -> Node:
-    """Side by side, with texts that meet made one."""
-    flat: list[Node] = []
-    for node in nodes:
-        for one in node.parts if isinstance(node, Cat) else (node,):
-            if isinstance(one, Literal) and flat and isinstance(last := flat[-1], Literal):
-                flat[-1] = Literal(last.text + one.text)
-            else:
-                flat.append(one)
-    return flat[0] if len(flat) == 1 else Cat(tuple(flat))
+    before = [Opt(cat(part.node, gap)) for part in parts[:first]]
+    after = [Opt(cat(gap, p.node)) if p.optional else cat(gap, p.node) for p in parts[first + 1 :]]
+    return Part(cat(*before, parts[first].node, *after))
 
 
 def _perhaps(part: Part) -> Node:
