@@ -31,7 +31,7 @@ from .root import cli, run
 TRIALS = 200
 
 
-@cli.command("reduce", context_settings={"ignore_unknown_options": False})
+@cli.command("reduce")
 @click.argument("page", type=click.Path(path_type=Path))
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--build", "-b", "names", multiple=True, metavar="BUILD", help="The two builds that disagree.")

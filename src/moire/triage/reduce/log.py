@@ -18,7 +18,7 @@ class Log:
 
     def __init__(self, file: Path, case: Case, told: list[str]) -> None:
         self._file = file
-        self._start = self._text = case.html.decode("latin-1")
+        self._text = case.html.decode("latin-1")
         self._steps = file.with_suffix(".steps.jsonl")
         self._answers = file.with_suffix(".answers.jsonl")
         self._key = hashlib.sha256(json.dumps([case.digest, told]).encode()).hexdigest()

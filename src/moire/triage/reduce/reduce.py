@@ -38,7 +38,7 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`known` are answers of an earlier run by digest of the page; `told` hears every new one; `kept` hears every
-    step that stays."""
+    step that stays, and `asked` of every question the pass and the size."""
 
     ahead: int = AHEAD
     known: dict[str, bool] = field(default_factory=dict)
