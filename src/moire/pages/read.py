@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import tinycss2
@@ -25,6 +25,9 @@ MOST_NESTED = 50
 # Names of elements that begin a namespace, and SVG's names as SVG writes them.
 _SPACES = {"svg": "svg", "math": "mathml"}
 _CASES = {name.lower(): name for name in load().elements["svg"]}
+# Elements that every page has, and those that hold nothing that anyone reads as text.
+_FIXED = frozenset(["body", "html-html", "html-head"])
+_UNREAD = frozenset(["style", "script", "title"])
 # Blocks whose rules are like those outside, and the edge of `rule` that each is.
 _NESTING = ("media", "supports", "layer", "container", "scope")
 
@@ -106,33 +109,24 @@ def _sheet_declarations(sheet: str) -> Iterator[tuple[str, str]]:
     yield from _declared(tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True))
 
 
+@lru_cache(10_000)
+def _rule_of(tag: str, space: str) -> tuple[str, str]:
+    """An element's rule, and the namespace of what it holds."""
+    space = _SPACES.get(tag, space)
+    rule = "body" if tag == "body" else f"{space}-{_CASES.get(tag, tag) if space == 'svg' else tag}"
+    return rule, "html" if rule == "svg-foreignObject" else space
+
+
 class _Page:
     def __init__(self, html: bytes) -> None:
         self._tree = LexborHTMLParser(html)
+        self.root = self._tree.root
 
     def elements(self) -> Iterator[LexborNode]:
-        root = self._tree.root
-        if root is not None:
-            yield from (node for node in root.traverse(include_text=False) if node.tag and not node.tag.startswith("-"))
-
-    def placed(self) -> Iterator[tuple[LexborNode, str, str]]:
-        """Elements and texts, each with the rule it is of and that of what holds it."""
-        waiting = [(self._tree.root, "html", "")] if self._tree.root is not None else []
-        while waiting:
-            node, space, holder = waiting.pop()
-            tag = node.tag or "-"
-            if tag == "-text":
-                if (node.text_content or "").strip():
-                    yield node, "text", holder
-            elif not tag.startswith("-"):
-                space = _SPACES.get(tag, space)
-                rule = "body" if tag == "body" else f"{space}-{_CASES.get(tag, tag) if space == 'svg' else tag}"
-                yield node, rule, holder
-                # What is in these is no text that anyone reads.
-                child = node.child if tag not in ("style", "script", "title") else None
-                while child is not None:
-                    waiting.append((child, "html" if rule == "svg-foreignObject" else space, rule))
-                    child = child.next
+        if self.root is not None:
+            yield from (
+                node for node in self.root.traverse(include_text=False) if node.tag and not node.tag.startswith("-")
+            )
 
     def sheets(self) -> Iterator[str]:
         for node in self._tree.css("style"):
@@ -232,14 +226,28 @@ class _Count:
         self._values: defaultdict[tuple[str, str, str | None], int] = defaultdict(int)
 
     def page(self, page: _Page) -> None:
+        """One loop, and as little in it as can be: pages have hundreds of thousands of elements and texts."""
         held, tags, values = self._held, self._tags, self._values
-        for node, rule, holder in page.placed():
-            held[holder, rule] += 1
-            if rule not in ("text", "body", "html-html", "html-head"):
-                given = node.attributes
-                tags[rule, tuple(given)] += 1
-                for name, value in given.items():
-                    values[rule, name, value] += 1
+        # First children, each with its namespace and the rule of what holds it.
+        waiting: list[tuple[LexborNode | None, str, str]] = [(page.root, "html", "")]
+        while waiting:
+            node, space, holder = waiting.pop()
+            while node is not None:
+                tag = node.tag
+                if tag == "-text":
+                    if (text := node.text_content) and not text.isspace():
+                        held[holder, "text"] += 1
+                elif tag and tag[0] != "-":
+                    rule, below = _rule_of(tag, space)
+                    held[holder, rule] += 1
+                    if rule not in _FIXED:
+                        given = node.attributes
+                        tags[rule, tuple(given)] += 1
+                        for name, value in given.items():
+                            values[rule, name, value] += 1
+                    if tag not in _UNREAD:
+                        waiting.append((node.child, below, rule))
+                node = node.next
         for sheet in page.sheets():
             for rule in tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True):
                 self._rule(rule)
