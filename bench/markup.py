@@ -118,8 +118,7 @@ def plot(lines: Mapping[str, Sequence[float]], ticks: Sequence[object], title: s
         cv2.line(picture, (left, y), (width - 160, y), (225, 225, 225), 1)
         cv2.putText(picture, f"{most * share:.4g}", (6, y + 4), font, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
     for n, (name, values) in enumerate(lines.items()):
-        hue = np.uint8([[[int(180 * n / len(lines)), 200, 180]]])
-        color = tuple(int(c) for c in cv2.cvtColor(hue, cv2.COLOR_HSV2BGR)[0, 0])
+        color = _hue(n, len(lines))
         points = [
             (int(left + i * step), int(height - bottom - v / most * (height - bottom - 50)))
             for i, v in enumerate(values)
@@ -130,6 +129,44 @@ def plot(lines: Mapping[str, Sequence[float]], ticks: Sequence[object], title: s
             cv2.circle(picture, point, 3, color, -1)
         cv2.putText(picture, name, (width - 150, 60 + 18 * n), font, 0.4, color, 1, cv2.LINE_AA)
     return picture
+
+
+def bars(
+    groups: Mapping[str, Sequence[tuple[float, float]]], ticks: Sequence[object], title: str, line: float = 0
+) -> np.ndarray:
+    """For every tick one bar of each group, with a darker one in front of it for what was to be expected."""
+    width, height, left, bottom = 1200, 480, 70, 40
+    picture = np.full((height, width, 3), 255, np.uint8)
+    most = max(line, max(max(pair) for values in groups.values() for pair in values))
+    font = cv2.FONT_HERSHEY_SIMPLEX
+    cv2.putText(picture, title, (left, 24), font, 0.55, (0, 0, 0), 1, cv2.LINE_AA)
+    room = (width - left - 220) / len(ticks)
+    wide = int(room * 0.9 / len(groups))
+
+    def y(value: float) -> int:
+        return int(height - bottom - value / most * (height - bottom - 50))
+
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        cv2.line(picture, (left, y(most * share)), (width - 220, y(most * share)), (225, 225, 225), 1)
+        cv2.putText(picture, f"{most * share:.3g}", (6, y(most * share) + 4), font, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
+    for n, (name, values) in enumerate(groups.items()):
+        color = _hue(n, len(groups))
+        for at, (value, expected_value) in enumerate(values):
+            x = int(left + at * room + n * wide)
+            cv2.rectangle(picture, (x, y(value)), (x + wide - 3, y(0)), color, -1)
+            cv2.rectangle(picture, (x + wide // 4, y(expected_value)), (x + 3 * wide // 4 - 2, y(0)), (70, 70, 70), -1)
+        cv2.putText(picture, name, (width - 210, 60 + 18 * n), font, 0.45, color, 1, cv2.LINE_AA)
+    for at, tick in enumerate(ticks):
+        x = int(left + (at + 0.4) * room)
+        cv2.putText(picture, str(tick), (x, height - bottom + 22), font, 0.45, (0, 0, 0), 1, cv2.LINE_AA)
+    if line:
+        cv2.line(picture, (left, y(line)), (width - 220, y(line)), (40, 40, 200), 1)
+    return picture
+
+
+def _hue(n: int, of: int) -> tuple[int, ...]:
+    hue = np.uint8([[[int(180 * n / of), 150, 210]]])
+    return tuple(int(c) for c in cv2.cvtColor(hue, cv2.COLOR_HSV2BGR)[0, 0])
 
 
 def keep(name: str, picture: np.ndarray) -> None:
@@ -187,8 +224,8 @@ def reductions() -> list[Row]:
     """Figures 3.9 and 3.10."""
     grammar = markup(4)
     plain = [statistics.mean(n) for n in zip(*(unreduced_runs(grammar, s) for s in range(1, RUNS + 1)), strict=True)]
-    found: dict[str, list[float]] = {}
-    cost: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
+    cost: dict[str, list[tuple[float, float]]] = {}
     by_formula, by_run = [], []
     for propagation in PROPAGATIONS:
         for pick in PICKS:
@@ -196,12 +233,14 @@ def reductions() -> list[Row]:
             for steps, by in REDUCERS.items():
                 runs = [reduced_runs(grammar, pick, propagation, by, seed) for seed in range(1, RUNS + 1)]
                 got, took = statistics.mean(f for f, _ in runs), statistics.mean(n for _, n in runs)
-                found.setdefault(name, []).append(got)
-                cost.setdefault(name, []).append(took / got)
-                by_formula.append((got / expected(FAILING, took), f"{name}, {steps} steps"))
+                without = expected(FAILING, took)
+                found.setdefault(name, []).append((got, without))
+                cost.setdefault(name, []).append((took / got, took / without))
+                by_formula.append((got / without, f"{name}, {steps} steps"))
                 by_run.append((got / plain[round(took) - 1], f"{name}, {steps} steps"))
-    keep("3.9-failing-found", plot(found, list(REDUCERS), "MG4: failing TAPVs found, by reducer steps"))
-    keep("3.10-runs-per-failing", plot(cost, list(REDUCERS), "MG4: runs for each failing TAPV, by reducer steps"))
+    steps_taken = list(REDUCERS)
+    keep("3.9-failing-found", bars(found, steps_taken, "MG4: failing TAPVs found, by reducer steps", FAILING))
+    keep("3.10-runs-per-failing", bars(cost, steps_taken, "MG4: runs for each failing TAPV, by reducer steps"))
     return [
         row("least found / expected without reduction, MG4", min(by_formula)[0], "> 1", worst=min(by_formula)[1]),
         row(
@@ -240,7 +279,7 @@ def reproducing(degree: int, figure: str) -> list[Row]:
     grammar = markup(degree)
     every = [(t, a, p, v) for t in range(degree) for a in range(degree) for p in range(degree) for v in range(degree)]
     one: dict[Tapv, dict[str, int]] = {}
-    medians = []
+    quartiles = []
     for noise in NOISE:
         efforts = []
         for repeat in range(REPEATS):
@@ -259,10 +298,16 @@ def reproducing(degree: int, figure: str) -> list[Row]:
                     break
                 effort += len(seen)
             efforts.append(effort)
-        medians.append(statistics.median(efforts))
+        quartiles.append(statistics.quantiles(efforts, n=4))
+    medians = [middle for _, middle, _ in quartiles]
     keep(
         f"{figure}-reproducing",
-        plot({f"MG{degree}": medians}, NOISE, f"MG{degree}: median TAPVs tried, by TAPVs parsed"),
+        plot(
+            {name: [three[n] for three in quartiles] for n, name in enumerate(("quarter", "half", "three quarters"))},
+            NOISE,
+            f"MG{degree}: TAPVs tried until it fails again in a quarter, half and three quarters of cases, "
+            "by TAPVs parsed",
+        ),
     )
     falls = all(a >= b for a, b in itertools.pairwise(medians))
     return [

@@ -28,6 +28,7 @@ from .supervise import Berth, Crew, Health, Process
 Path = Literal["fast", "navigation"]
 T = TypeVar("T")
 Job = Callable[[Tab], Awaitable[T]]
+Look = Callable[[Tab, Shot], Awaitable[T]]
 
 # Fresh processes that must all agree before a crash or hang is a page's own.
 REPEATS = 3
@@ -84,16 +85,22 @@ class Station:
         await self._crew.start()
 
     async def shoot(self, case: Case, path: Path, sure: bool = True) -> Outcome:
-        async def picture(tab: Tab) -> Shot:
-            png = await tab.screenshot()
-            _check_size(self.build, case.environment, png)
-            return Shot(png, "command" if self.build.engine == "command" else "navigation")
+        async def given(tab: Tab, shot: Shot) -> Shot:
+            return shot
 
-        quick = partial(self._screen, case) if path == "fast" and case.inert else None
-        seen = await self.visit(case, picture, quick, sure=sure)
+        seen = await self.look(case, given, path, sure)
         if isinstance(seen, Failure):
             return seen
         return replace(seen.value, blocked=seen.blocked, trouble=seen.trouble)
+
+    async def look(self, case: Case, job: Look[T], path: Path, sure: bool = True) -> Visit[T] | Failure:
+        async def pictured(tab: Tab) -> T:
+            png = await tab.screenshot()
+            _check_size(self.build, case.environment, png)
+            return await job(tab, Shot(png, "command" if self.build.engine == "command" else "navigation"))
+
+        quick = partial(self._screen, case, job) if path == "fast" and case.inert else None
+        return await self.visit(case, pictured, quick, sure=sure)
 
     async def visit(
         self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None, *,
@@ -125,23 +132,23 @@ class Station:
                 return Failure("untestable", str(error))
             return await self._verify(navigate)
 
-    async def _screen(self, case: Case) -> Visit[Shot] | None:
-        async def show(process: Process) -> bytes | None:
+    async def _screen(self, case: Case, job: Look[T]) -> Visit[T] | None:
+        async def show(process: Process) -> Visit[T] | None:
             async with self._lab.published(self.build, case) as address, process.warm_tab(case.environment) as tab:
-                return await tab.screen(case, address)
+                png = await tab.screen(case, address)
+                if png is None:
+                    return None
+                _check_size(self.build, case.environment, png)
+                return Visit(await job(tab, Shot(png, "fast")))
 
         # Frames on demand are drawn at a scale of 1, whatever is asked for.
         crew = self._screening if case.environment.scale == 1 else self._crew
         try:
             async with crew.lease() as process:
-                png = await self._attempt(process, show)
+                return await self._attempt(process, show)
         except Unsupported:
             self._screening = self._crew
-            return await self._screen(case)
-        if png is None:
-            return None
-        _check_size(self.build, case.environment, png)
-        return Visit(Shot(png, "fast"))
+            return await self._screen(case, job)
 
     async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]], aside: float = 0.0) -> T:
         try:
@@ -253,6 +260,12 @@ class Lab:
         """
         return await self._stations[build].shoot(case, path, sure)
 
+    async def look(
+        self, build: Build, case: Case, job: Look[T], path: Path = "navigation", *, sure: bool = True
+    ) -> Visit[T] | Failure:
+        """The same, and a job with the picture in the tab that shows the page."""
+        return await self._stations[build].look(case, job, path, sure)
+
     async def visit(self, build: Build, case: Case, job: Job[T]) -> Visit[T] | Failure:
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.
 
@@ -296,4 +309,4 @@ def _check_size(build: Build, environment: Environment, png: bytes) -> None:
         raise Untestable(f"the picture is {size[0]}×{size[1]}, not {wanted[0]}×{wanted[1]}")
 
 
-__all__ = ["Job", "Lab", "LabOptions", "LaunchError", "Visit"]
+__all__ = ["Job", "Lab", "LabOptions", "LaunchError", "Look", "Visit"]

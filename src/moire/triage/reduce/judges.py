@@ -7,18 +7,18 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 from weakref import WeakKeyDictionary
 
 import cv2
 
 from ... import inspect
 from ...browsers.drivers.base import Tab
-from ...browsers.lab import Lab
+from ...browsers.lab import Lab, Path, Visit
 from ...browsers.onpaper import written
 from ...browsers.processes import Child
 from ...inspect.compare import Mask, Parting, bulk, parting
-from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Outcome, Shot
+from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Shot
 from ...oracles.change import CONFIRMATIONS, compare, differ, together
 from ...pixels import Measure, common, decode
 
@@ -26,8 +26,12 @@ from ...pixels import Measure, common, decode
 CLEAR = 64
 # Seconds for a candidate: most pages on the way from a quick one are quick, too.
 PATIENCE = 3.0
+# Seconds that a tab waits for the other build's picture.
+MEETING = 2.0
 _NOISE: WeakKeyDictionary[Lab, dict[tuple[Build, Build], frozenset[str]]] = WeakKeyDictionary()
 PLAIN = Case(b"<!DOCTYPE html><meta charset=utf-8><title>plain</title><div><p>plain <a href=#>text</a></p></div>")
+
+Seen = tuple[Shot, Dump | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,9 @@ class Judge(Protocol):
         """Look at the page as it is given: what its failure is, in words."""
         ...
 
-    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
-        """Whether the page still fails in the same way; `anywhere`, whatever its elements are called."""
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+        """Whether the page still fails in the same way; `anywhere`, whatever its elements are called; `careful`, as
+        a browser shows it to anyone, and not by a shorter way."""
         ...
 
     async def follow(self, case: Case) -> None:
@@ -111,85 +116,103 @@ class Differs:
         self.signature = Signature(verdict.kind)
         if verdict.kind == "different" and not self.any_difference:
             self._noise = await self._usual_noise()
-            seen = await self._look(case)
-            if seen is not None:
-                self.signature, self._suspects = seen
+            seen = await self._look(case, "navigation")
+            if seen is None:
+                return Never("flaky", "what differed before did not differ again")
+            self.signature, self._suspects = seen
         return self.signature.words
 
     async def _usual_noise(self) -> frozenset[str]:
         """Properties that the two compute differently on any page."""
         known = _NOISE.setdefault(self.lab, {})
         if (self.a, self.b) not in known:
-            plain = await self._dumps(PLAIN)
-            known[self.a, self.b] = parting(plain[0][1], plain[1][1]).properties if plain else frozenset()
+            plain = await self._pair(PLAIN, "navigation", None)
+            first, second = [dump for _, dump in plain] if plain else (None, None)
+            known[self.a, self.b] = parting(first, second).properties if first and second else frozenset()
         return known[self.a, self.b]
 
     def suspects(self) -> list[tuple[str, int]]:
         return self._suspects
 
-    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
-        """First the quick way, and only what differs is looked at closely."""
-        # A page that cannot be shown does not look different, and why not is another story.
-        sure = self.signature.kind != "different"
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+        path: Path = "navigation" if careful else "fast"
+        if self.signature.kind != "different":
+            self.renders += 2
+            seen = await together(*(self.lab.shoot(build, case, path) for build in (self.a, self.b)))
+            return any(isinstance(one, Failure) and one.kind == self.signature.kind for one in seen)
         try:
-            async with asyncio.timeout(None if sure else self._patience):
-                a, b = await self._both(lambda build: self.lab.shoot(build, case, "fast", sure=sure))
+            # A page that cannot be shown does not look different, and why not is another story.
+            async with asyncio.timeout(self._patience):
+                found = await self._look(case, path, self.signature.strength)
         except TimeoutError:
             return False
-        if not (isinstance(a, Shot) and isinstance(b, Shot)):
-            return any(isinstance(one, Failure) and one.kind == self.signature.kind for one in (a, b))
-        if sure or not differ(a, b, self.measure):
-            return False
-        if self.any_difference:
-            return True
-        if _strength(_mask(a.png, b.png)[1]) != self.signature.strength:
-            return False
-        seen = await self._look(case)
         wanted = replace(self.signature, where="") if anywhere else self.signature
-        return seen is not None and wanted.keeps(seen[0])
+        return found is not None and (self.any_difference or wanted.keeps(found[0]))
 
     async def follow(self, case: Case) -> None:
-        if self.signature.where and (seen := await self._look(case)) is not None:
+        if self.signature.where and (seen := await self._look(case, "navigation")) is not None:
             self.signature = replace(self.signature, where=seen[0].where)
 
-    async def _both(self, ask: Callable[[Build], Awaitable[Any]]) -> tuple[Any, Any]:
-        self.renders += 2
-        if self.serial:
-            return await ask(self.a), await ask(self.b)
-        first, second = await together(*(_coroutine(ask(build)) for build in (self.a, self.b)))
-        return first, second
+    async def _look(self, case: Case, path: Path, strength: str = "") -> tuple[Signature, list[tuple[str, int]]] | None:
+        """The signature of a difference and the elements it shows in; none where there is no difference. One that is
+        not as strong as asked for is not looked at closely."""
+        blind = self.any_difference or "command" in (self.a.engine, self.b.engine)
 
-    async def _dumps(self, case: Case) -> list[tuple[bytes, Dump]] | None:
-        async def job(tab: Tab) -> tuple[bytes, Dump]:
-            return await tab.screenshot(), await inspect.take(tab)
+        def close(a: Shot, b: Shot) -> bool:
+            return differ(a, b, self.measure) and not blind and strength in ("", _strength(_mask(a.png, b.png)[1]))
 
-        seen = await self._both(lambda build: self.lab.visit(build, case, job))
-        return None if any(isinstance(one, Failure) for one in seen) else [one.value for one in seen]
-
-    async def _look(self, case: Case) -> tuple[Signature, list[tuple[str, int]]] | None:
-        """The whole signature of a difference and the elements it shows in; none where there is no difference."""
-        if "command" in (self.a.engine, self.b.engine):
-            shots: tuple[Outcome, Outcome] = await self._both(lambda build: self.lab.shoot(build, case))
-            if not (isinstance(shots[0], Shot) and isinstance(shots[1], Shot)):
-                return None
-            _, most = _mask(shots[0].png, shots[1].png)
+        pair = await self._pair(case, path, close)
+        if pair is None:
+            return None
+        (a, dump_a), (b, dump_b) = pair
+        if not differ(a, b, self.measure):
+            return None
+        mask, most = _mask(a.png, b.png)
+        if dump_a is None or dump_b is None:
             return Signature("different", _strength(most)), []
-        dumps = await self._dumps(case)
-        if dumps is None:
-            return None
-        (png_a, dump_a), (png_b, dump_b) = dumps
-        mask, most = _mask(png_a, png_b)
-        if not differ(Shot(png_a, "navigation"), Shot(png_b, "navigation"), self.measure):
-            return None
         parts = parting(dump_a, dump_b, mask, self._noise)
         chief = bulk(dump_b, mask)
         name = "" if chief is None else dump_b.nodes[chief].name
         found = Signature("different", _strength(most), parts.stage, parts.properties, name)
         return found, _named(dump_b, chief, parts)
 
+    async def _pair(self, case: Case, path: Path, close: Callable[[Shot, Shot], bool] | None) -> list[Seen] | None:
+        """Both pictures and, where a closer look is wanted (always, if `close` is None), both dumps: the tabs wait
+        for each other's picture, so that the page need not be shown again."""
+        shots: dict[int, Shot] = {}
+        seen: dict[int, Visit[Seen] | Failure] = {}
+        wanted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-async def _coroutine(awaited: Awaitable[Any]) -> Any:
-    return await awaited
+        def decide(answer: bool) -> None:
+            if not wanted.done():
+                wanted.set_result(answer)
+
+        async def look(n: int, meanwhile: Callable[[], Awaitable[None]] | None = None) -> None:
+            async def job(tab: Tab, shot: Shot) -> Seen:
+                shots[n] = shot
+                if meanwhile is not None:
+                    await meanwhile()
+                if close is None:
+                    decide(True)
+                elif len(shots) == 2:
+                    decide(close(shots[0], shots[1]))
+                await asyncio.wait([wanted], timeout=MEETING)
+                return shot, await inspect.take(tab) if wanted.done() and wanted.result() else None
+
+            seen[n] = await self.lab.look((self.a, self.b)[n], case, job, path, sure=False)
+            if isinstance(seen[n], Failure):
+                decide(False)
+
+        self.renders += 2
+        if self.serial:
+            await look(0, lambda: look(1))
+        else:
+            await together(look(0), look(1))
+        found = [one.value for _, one in sorted(seen.items()) if isinstance(one, Visit)]
+        if len(found) == 2 and wanted.done() and wanted.result() and any(dump is None for _, dump in found):
+            # One came too late for the other.
+            return await self._pair(case, path, None)
+        return found if len(found) == 2 else None
 
 
 def _mask(a: bytes, b: bytes) -> tuple[Mask, int]:
@@ -240,7 +263,7 @@ class Command:
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
-    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
         self.renders += 1
         with written(case) as page:
             words = [word.replace("{page}", str(page)) for word in self.command]
@@ -275,7 +298,7 @@ class Asked:
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
-    async def fails(self, case: Case, *, anywhere: bool = False) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
         self.renders += 1
         answer = self.function(case)
         return answer if isinstance(answer, bool) else await answer

@@ -19,8 +19,11 @@ from .search import Search
 AHEAD = max(1, (os.cpu_count() or 2) // 2)
 # Rounds of all passes; each is at least one cut further, so this is for pages that no round leaves alone.
 MOST_ROUNDS = 8
-# A failure that shows in fewer of the first looks than this is no ground to stand on.
-LOOKS, LEAST_SEEN = 2, 0.5
+# What shows in fewer looks than one of two is no ground to stand on.
+MOST_FLAKES = 0.5
+# A page that failed before is looked at so many times before it is said not to fail any more.
+LOOKS = 3
+# How likely a failure is to be seen among several looks.
 SURE = 0.95
 # Of the elements that a difference shows in, so many are tried as the whole page.
 SUSPECTS = 2
@@ -66,6 +69,10 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
+class _Flaky(Exception):
+    pass
+
+
 class _Reduction:
     def __init__(self, case: Case, judge: Judge, settings: Settings) -> None:
         self._case = case
@@ -73,13 +80,14 @@ class _Reduction:
         self._settings = settings
         self._steps: list[Step] = []
         self._questions = 0
-        self._repeats = 1
-        self._flakes = 0.0
+        self._looks = self._misses = 0
         self._coding = "utf-8" if _is_utf8(case.html) else "latin-1"
         self._search = Search(self._ask, settings.ahead, {}, self._told)
         self._name = ""
         # While elements get other names.
         self._anywhere = False
+        # Once the shorter way to an answer has led astray.
+        self._careful = False
 
     async def run(self) -> Reduced | Never:
         begun = time.monotonic()
@@ -87,16 +95,41 @@ class _Reduction:
         if isinstance(found, Never):
             return found
         text = self._case.html.decode(self._coding)
-        never = await self._steady(text)
-        if never is not None:
-            return never
+        try:
+            smallest = await self._checked(text)
+        except _Flaky:
+            return Never("flaky", f"where it had failed before, it did so {1 - self._flakes:.0%} of the time")
+        if smallest is None:
+            return Never("flaky", "what failed before does not fail any more")
+        return Reduced(
+            self._at(smallest), found, self._flakes, self._judge.renders, time.monotonic() - begun, self._questions,
+            tuple(self._steps),
+        )  # fmt: skip
+
+    async def _checked(self, text: str) -> str | None:
+        """The smallest page, which a browser shows to anyone as it was seen here."""
+        if not await self._again(text, careful=True):
+            return None
+        self._careful = not await self._again(text)
+        smallest = await self._reduced(text)
+        if self._careful or await self._again(smallest, careful=True):
+            return smallest
+        # The shorter way has led astray.
+        self._careful = True
+        self._search.known.clear()
+        self._keep("all over again", text)
+        await self._judge.follow(self._at(text))
+        return await self._reduced(text)
+
+    async def _reduced(self, text: str) -> str:
+        shapeless = broken(text, parse(text))
         text = await self._focus(text)
         before = None
         rounds = 0
         while text != before and rounds < MOST_ROUNDS:
             before = text
             chosen = passes.FINE if rounds else {**passes.COARSE, **passes.FINE}
-            if broken(text, parse(text)):
+            if shapeless:
                 chosen = {**chosen, **passes.SHAPELESS}
             for name, one in chosen.items():
                 text = await self._pass(name, one, text)
@@ -106,25 +139,29 @@ class _Reduction:
                 await self._judge.follow(self._at(text))
             self._anywhere = False
             rounds += 1
-        if not await self._again(text):
-            return Never("flaky", "what failed before does not fail any more")
-        return Reduced(
-            self._at(text), found, self._flakes, self._judge.renders, time.monotonic() - begun, self._questions,
-            tuple(self._steps),
-        )  # fmt: skip
+        return text
 
-    async def _steady(self, text: str) -> Never | None:
-        """How often does it fail? As many tries are made from now on as make it likely to be seen."""
-        answers = [await self._judge.fails(self._at(text)) for _ in range(LOOKS)]
-        self._flakes = 1 - sum(answers) / LOOKS
-        if self._flakes > 1 - LEAST_SEEN:
-            return Never("flaky", f"it failed {sum(answers)} times of {LOOKS}")
-        if self._flakes:
-            self._repeats = math.ceil(math.log(1 - SURE) / math.log(self._flakes))
-        return None
+    @property
+    def _flakes(self) -> float:
+        """Of the looks at pages that had failed before, the share that did not show it."""
+        return self._misses / self._looks if self._looks else 0.0
 
-    async def _again(self, text: str) -> bool:
-        return any([await self._judge.fails(self._at(text)) for _ in range(self._repeats)])
+    @property
+    def _repeats(self) -> int:
+        """As many tries as make it likely that a failure is seen."""
+        flakes = min(self._flakes, MOST_FLAKES)
+        return math.ceil(math.log(1 - SURE) / math.log(flakes)) if flakes else 1
+
+    async def _again(self, text: str, *, careful: bool = False) -> bool:
+        """Whether what has failed before fails still."""
+        for missed in range(max(self._repeats, LOOKS)):
+            if await self._judge.fails(self._at(text), anywhere=self._anywhere, careful=careful or self._careful):
+                self._looks += missed + 1
+                self._misses += missed
+                if self._flakes > MOST_FLAKES:
+                    raise _Flaky
+                return True
+        return False
 
     async def _focus(self, text: str) -> str:
         """The elements that the failure shows in may be all it takes."""
@@ -145,23 +182,32 @@ class _Reduction:
     async def _pass(self, name: str, one: passes.Pass, text: str) -> str:
         self._name = name
         trail = await self._search.run(one, text)
+        while len(trail) > 1 and not await self._again(trail[-1]):
+            # It was seen by chance.
+            self._search.known[trail.pop()] = False
         for step in trail[1:]:
-            self._steps.append(Step(name, step, self._coding))
-            self._settings.kept(self._steps[-1])
+            self._keep(name, step)
         return trail[-1]
 
+    def _keep(self, name: str, text: str) -> None:
+        self._steps.append(Step(name, text, self._coding))
+        self._settings.kept(self._steps[-1])
+
     async def _ask(self, text: str) -> bool:
-        known = self._settings.known.get(digest(text))
+        known = self._settings.known.get(self._digest(text))
         if known is not None:
             return known
         for _ in range(self._repeats):
-            if await self._judge.fails(self._at(text), anywhere=self._anywhere):
+            if await self._judge.fails(self._at(text), anywhere=self._anywhere, careful=self._careful):
                 return True
         return False
 
+    def _digest(self, text: str) -> str:
+        return digest(f"{self._careful} {self._anywhere} {text}")
+
     def _told(self, text: str, answer: bool) -> None:
         self._questions += 1
-        self._settings.told(digest(text), answer)
+        self._settings.told(self._digest(text), answer)
         self._settings.asked(self._name, len(text))
 
     def _at(self, text: str) -> Case:
