@@ -28,17 +28,17 @@ _FAILURES = ("crashed", "hung", "untestable")
 
 # A page's pictures are looked at together, and not again.
 @lru_cache(maxsize=16)
-def _image(png: bytes) -> Image:
+def image(png: bytes) -> Image:
     return decode(png)
 
 
 def _same_pixels(a: bytes, b: bytes) -> bool:
     """Equal bytes are equal pixels; the other way round is for the decoder to say."""
-    return a == b or bool(_image(a).shape == _image(b).shape and (_image(a) == _image(b)).all())
+    return a == b or bool(image(a).shape == image(b).shape and (image(a) == image(b)).all())
 
 
 def differ(a: Shot, b: Shot, measure: Measure) -> bool:
-    return not _same_pixels(a.png, b.png) and measure.different(_image(a.png), _image(b.png))
+    return not _same_pixels(a.png, b.png) and measure.different(image(a.png), image(b.png))
 
 
 def decide(a: Sequence[Outcome], b: Sequence[Outcome], measure: Measure, *, one_build: bool = False) -> Verdict:
@@ -56,7 +56,7 @@ def decide(a: Sequence[Outcome], b: Sequence[Outcome], measure: Measure, *, one_
     shots_b = [o for o in b if isinstance(o, Shot)]
     within = [differ(x, y, measure) for shots in (shots_a, shots_b) for x, y in combinations(shots, 2)]
     across = [differ(x, y, measure) for x, y in zip(shots_a, shots_b, strict=False)]
-    numbers = figures(_image(shots_a[0].png), _image(shots_b[0].png))
+    numbers = figures(image(shots_a[0].png), image(shots_b[0].png))
     minority = min(sum(across), len(across) - sum(across))
     unstable = sum(within) + minority
     rate = unstable / (len(within) + len(across)) if unstable else 0.0

@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, Protocol
 from weakref import WeakKeyDictionary
 
@@ -19,8 +20,8 @@ from ...browsers.onpaper import written
 from ...browsers.processes import Child
 from ...inspect.compare import Mask, Parting, bulk, parting
 from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Shot
-from ...oracles.change import CONFIRMATIONS, compare, differ, together
-from ...pixels import Measure, common, decode
+from ...oracles.change import CONFIRMATIONS, compare, differ, image, together
+from ...pixels import Measure, common
 
 # A channel that is off by more than this is seen by anyone.
 CLEAR = 64
@@ -215,10 +216,11 @@ class Differs:
         return found if len(found) == 2 else None
 
 
+@lru_cache(maxsize=8)
 def _mask(a: bytes, b: bytes) -> tuple[Mask, int]:
     """Where two pictures differ: clearly, if they do so anywhere; and by how much at the most."""
-    one, other = common(decode(a), decode(b))
-    worst = cv2.absdiff(one, other).max(axis=2)
+    red, green, blue = cv2.split(cv2.absdiff(*common(image(a), image(b))))
+    worst = cv2.max(cv2.max(red, green), blue)
     most = int(worst.max(initial=0))
     return worst > (CLEAR if most > CLEAR else 0), most
 

@@ -122,7 +122,7 @@ class _Reduction:
         return await self._reduced(text)
 
     async def _reduced(self, text: str) -> str:
-        shapeless = broken(text, parse(text))
+        shapeless = broken(text, parse(text)) or self._coding != "utf-8"
         text = await self._focus(text)
         before = None
         rounds = 0
