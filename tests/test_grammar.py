@@ -6,7 +6,7 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from moire.grammar import (
     source,
     write,
 )
-from moire.grammar.check import check, trial
+from moire.grammar.check import check, drawn
 from moire.grammar.model import Literal
 from moire.grammar.prune import prune
 from moire.grammar.reduce import picked, zero
@@ -311,7 +311,7 @@ def test_compiled_generators_give_the_same_texts(ebnf: str, tmp_path: Path) -> N
         [sys.executable, "-I", tmp_path / "gen.py", "--seed", "3", "--count", "5", "--max-size", "9"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert alone.stdout == "".join(flat(trial(made, n, 5, 9, 3)) + "\n" for n in range(5))
+    assert alone.stdout == "".join(flat(made.derive(*drawn(n, 5, 9, 3))) + "\n" for n in range(5))
     for seed in range(30):
         for size in (0, 1, 3, 12):
             assert compiled.generate(seed, size) == flat(made.derive(seed, size))
@@ -437,3 +437,28 @@ def test_a_chain_of_many_rules_is_shrunk_and_reduced() -> None:
     result = check(Source(grammar, default(grammar)), lambda texts: [False] * len(texts), iterations=1)
     assert not result.passed and result.tree is not None
     assert reduce(grammar, default(grammar), counts(grammar, [result.tree]), seed=1)
+
+
+def test_what_was_read_can_be_generated_and_read_again() -> None:
+    grammar = read("s = list list ;\nlist = '[' 'x'* ']' ;")
+    used = counts(grammar, [parse(grammar, "[xx][]")])
+    assert used == {"list/cat/1/star/0": 2, "list/cat/1/star/nil": 1}
+    small = prune(grammar, used)
+    assert flat(parse(small, "[xx][]")) == "[xx][]"
+
+
+def test_a_choice_without_a_way_on_is_named() -> None:
+    grammar = read("s = a | 'z' ;\na = b ;\nb = 'p' | 'q' ;")
+    with pytest.raises(GrammarError, match="Every edge of b has weight 0"):
+        layered(grammar, {"b/alt/0": 0, "b/alt/1": 0})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_list_is_shrunk_from_its_beginning_too(seed: int) -> None:
+    grammar = read("s = term (('+' | '-') term)* ;\nterm = n (('*' | '/') n)* ;\nn = #'[0-9]' | '(' s ')' ;")
+
+    def holds(texts: Sequence[str]) -> list[bool]:
+        return ["/0" not in text for text in texts]
+
+    result = check(Source(grammar, default(grammar)), holds, iterations=200, max_size=20, seed=seed)
+    assert result.smallest == "0/0"

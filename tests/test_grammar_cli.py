@@ -105,3 +105,10 @@ def test_bad_input_is_one_sentence(words: tuple[str, ...], code: int, says: str,
     places = {"{math}": math, "{bad}": bad, "{no}": tmp_path / "no"}
     done = moire("grammar", *(places.get(word, word) for word in words))
     assert done.returncode == code and says in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_why_the_command_failed_is_told(math: Path, tmp_path: Path) -> None:
+    done = moire("grammar", "check", math, "--json", "--", "sh", "-c", "echo too bad >&2; exit 3")
+    assert done.returncode == 1 and json.loads(done.stdout)["reason"] == "ended with 3: too bad"
+    nowhere = moire("grammar", "check", math, "--weights-output", "/proc/none/w.json", "--", "true")
+    assert nowhere.returncode == 2 and "Nothing can be written" in nowhere.stderr

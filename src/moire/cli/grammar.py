@@ -13,14 +13,28 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import click
 
-from ..grammar import Grammar, GrammarError, Source, counts, flat, layered, parse, propagate, read, reducer, write
+from ..grammar import (
+    Grammar,
+    GrammarError,
+    Source,
+    Tree,
+    counts,
+    flat,
+    generators,
+    layered,
+    parse,
+    propagate,
+    read,
+    reducer,
+    write,
+)  # fmt: skip
 from ..grammar import weights as weights_of
-from ..grammar.check import Result, trial
+from ..grammar.check import Result, drawn
 from ..grammar.check import check as check_property
 from ..grammar.compile import module
 from ..grammar.prune import prune
@@ -63,7 +77,7 @@ def _sentences() -> Iterator[None]:
 
 def _read(path: Path, rule: str) -> Grammar:
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"The grammar {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -80,7 +94,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8.") from None
+        raise UsageError(f"{path} is not UTF-8.", "Only texts in UTF-8 can be read.") from None
 
 
 def _weights(grammar: Grammar, files: Sequence[Path]) -> dict[str, int]:
@@ -108,11 +122,18 @@ def sample(
       moire grammar sample math.ebnf --count 100 -o samples/
       moire grammar sample math.ebnf --weights mine.json --weights-output used.json
     """
+    options.folder_for(output)
+    options.file_for(weights_output)
     with _sentences():
         rules = _read(grammar, rule)
         weights = _weights(rules, weight_files)
-        source = Source(rules, weights)
-        texts = [flat(trial(source, n, count, max_size, seed)) for n in range(count)]
+        make = generators(Source(rules, weights))
+    with progress_bar() as bar:
+        task = bar.add_task(grammar.name, total=count, found="")
+        texts = []
+        for n in range(count):
+            texts.append(make.generate(*drawn(n, count, max_size, seed)))
+            bar.update(task, advance=1)
     if weights_output is not None:
         options.write(weights_output, weights_of.text(weights).encode())
     if output is not None:
@@ -150,8 +171,12 @@ def parse_(grammar: Path, texts: tuple[Path, ...], rule: str, as_json: bool) -> 
 
 
 def _counted(rules: Grammar, path: Path) -> dict[str, int]:
+    return counts(rules, [_parsed(rules, path)])
+
+
+def _parsed(rules: Grammar, path: Path) -> Tree:
     try:
-        return counts(rules, [parse(rules, _text(path))])
+        return parse(rules, _text(path))
     except GrammarError as error:
         raise GrammarError(f"{path}: {error}") from None
 
@@ -174,6 +199,7 @@ def reduce_(
     Example:
       moire grammar reduce g.ebnf --weights w.json --set foo/alt/0=0 --propagate max-child -o out.json
     """
+    options.file_for(output)
     with _sentences():
         rules = _read(grammar, rule)
         weights = weights_of.default(rules)
@@ -214,6 +240,8 @@ def prune_(
       moire grammar prune math.ebnf --weights w.json -o small.ebnf
       moire grammar prune math.ebnf --like case1 --like case2
     """
+    options.file_for(output)
+    options.file_for(weights_output)
     with _sentences():
         rules = _read(grammar, rule)
         weights = _weights(rules, weight_files)
@@ -293,11 +321,12 @@ def check(
     with _sentences():
         rules = _read(grammar, rule)
         weights = _weights(rules, weight_files)
-        tree = parse(rules, _text(like)) if like is not None else None
+        tree = _parsed(rules, like) if like is not None else None
         if tree is not None:
             weights = layered(rules, weights, counts(rules, [tree]))
         source = Source(rules, weights)
     options.folder_for(output)
+    options.file_for(weights_output)
     if weights_output is not None:
         options.write(weights_output, weights_of.text(weights).encode())
     with tempfile.TemporaryDirectory(prefix="moire-") as folder, progress_bar() as bar:
@@ -321,24 +350,37 @@ def check(
             result = check_property(
                 source, harness.holds, iterations=iterations, max_size=max_size, seed=seed, batch=jobs, heard=heard
             )
-    _tell(replace(result, tree=None), as_json)
+        reason = "" if result.passed else harness.said.get(result.smallest or "", "")
+    _tell(result, reason, as_json)
     if output is not None and not result.passed:
-        options.write(output / "first-failure", (result.first_failure or "").encode())
-        options.write(output / "smallest", (result.smallest or "").encode())
+        try:
+            options.write(output / "first-failure", (result.first_failure or "").encode())
+            options.write(output / "smallest", (result.smallest or "").encode())
+        except OSError as error:
+            # Not the code of a text that fails: that one is told above, and not kept.
+            raise HarnessError(f"Nothing can be written to {output}: {error.strerror}.", "Make room there.") from None
     return Exit.DONE if result.passed else Exit.ERROR
 
 
-def _tell(result: Result, as_json: bool) -> None:
+def _tell(result: Result, reason: str, as_json: bool) -> None:
     if as_json:
         row = {
             name: getattr(result, name) for name in ("passed", "trials", "first_failure", "smallest", "seed", "shrinks")
         }
-        click.echo(json.dumps(row, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(row | {"reason": reason}, indent=1, ensure_ascii=False))
     elif result.passed:
         click.echo(f"{result.trials} texts passed.")
     else:
         click.echo(f"Text {result.trials} failed, and the smallest that fails after {result.shrinks} more is:")
         click.echo(result.smallest)
+        click.echo(f"The command {reason}.", err=True)
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    """Of what a command said, the end."""
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return f": {lines[-1][:200]}" if lines else ""
 
 
 class _Harness:
@@ -352,6 +394,8 @@ class _Harness:
         self._folder = folder
         self._timeout = timeout
         self._jobs = jobs
+        # How the command ended on texts that failed.
+        self.said: dict[str, str] = {}
 
     def fails(self, texts: Sequence[str]) -> list[bool]:
         return [not well for well in self.holds(texts)]
@@ -373,14 +417,25 @@ class _Harness:
         case = self._folder / f"case-{slot}"
         case.write_text(text, "utf-8")
         words = [word.replace("{case}", str(case)) for word in self._command]
+        with tempfile.TemporaryFile(dir=self._folder) as errors:
+            code = self._ended(words, text, errors)
+            if 0 < code <= 125:
+                self.said[text] = f"ended with {code}{_last_line(errors)}"
+        if code < 0:
+            raise self._trouble(f"died of signal {-code}", text, "Mend the command first.")
+        if code > 125:
+            raise self._trouble(f"ended with {code}", text, "A failure is 1 to 125.")
+        return code == 0
+
+    def _ended(self, words: list[str], text: str, errors: IO[bytes]) -> int:
         nowhere = subprocess.DEVNULL
         try:
             # A group of its own: what the command starts ends with it.
-            process = subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+            process = subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=errors, start_new_session=True)
         except OSError as error:
             raise UsageError(f"{words[0]} cannot be run: {error.strerror}.", "Check the command.") from None
         try:
-            code = process.wait(self._timeout)
+            return process.wait(self._timeout)
         except subprocess.TimeoutExpired:
             raise self._trouble(
                 f"did not end within {self._timeout:g} seconds", text, "Give it more --timeout."
@@ -389,11 +444,6 @@ class _Harness:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        if code < 0:
-            raise self._trouble(f"died of signal {-code}", text, "Mend the command first.")
-        if code > 125:
-            raise self._trouble(f"ended with {code}", text, "A failure is 1 to 125.")
-        return code == 0
 
     def _trouble(self, what: str, text: str, remedy: str) -> HarnessError:
         """The text goes where it can be looked at: it may be what is wrong."""

@@ -72,7 +72,7 @@ def the_measure(text: str) -> Measure:
         raise UsageError(str(error)) from None
 
 
-def folder_for(path: Path | None) -> None:
+def folder_for(path: Path | None, option: str = "-o") -> None:
     """Make the folder that results will go to, before the work: a place that takes none is known now."""
     if path is None:
         return
@@ -80,7 +80,7 @@ def folder_for(path: Path | None) -> None:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
     except FileExistsError:
-        raise UsageError(f"-o {path} is a file.", "Give a folder.") from None
+        raise UsageError(f"{option} {path} is a file.", "Give a folder.") from None
     except OSError as error:
         raise UsageError(f"Nothing can be written to {path}: {error.strerror}.", "Give another folder.") from None
 

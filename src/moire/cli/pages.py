@@ -48,7 +48,7 @@ def generate(
       moire generate --no_of_files 100 --output_dir pages --like mine.html --build chromium@156 --seed 7
       moire generate --no_of_files 100 --output_dir pages --combine 2 --of div,float:,display:,columns:
     """
-    options.folder_for(output)
+    options.folder_for(output, "--output_dir")
     followed = [*like, *_pages_in(input_dir)]
     source = Pages(sources.weights(like=followed, builds=options.builds(names), **how))
     seed = random.SystemRandom().getrandbits(40) if seed is None else seed

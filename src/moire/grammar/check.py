@@ -41,7 +41,7 @@ def check(
 
     for start in range(0, iterations, batch):
         trials = range(start, min(start + batch, iterations))
-        trees = [trial(source, n, iterations, max_size, seed) for n in trials]
+        trees = [source.derive(*drawn(n, iterations, max_size, seed)) for n in trials]
         texts = [flat(tree) for tree in trees]
         for n, tree, text, failed in zip(trials, trees, texts, fails(texts), strict=False):
             heard(Step(text, failed))
@@ -58,7 +58,6 @@ def check(
     return Result(True, iterations, seed)
 
 
-def trial(source: Source, number: int, iterations: int, max_size: int, seed: int) -> Tree:
-    """One of a run's derivations; their sizes go from 1 to the largest in even steps."""
-    size = 1 + (max_size - 1) * number // max(1, iterations - 1)
-    return source.derive(seed * SEEDS_A_RUN + number, size)
+def drawn(number: int, iterations: int, max_size: int, seed: int) -> tuple[int, int]:
+    """Seed and size of one of a run's derivations; sizes go from 1 to the largest in even steps."""
+    return seed * SEEDS_A_RUN + number, 1 + (max_size - 1) * number // max(1, iterations - 1)

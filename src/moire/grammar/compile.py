@@ -76,6 +76,7 @@ def drawn(source, size, rule=START):
 
 if __name__ == "__main__":
     import argparse
+    import os
 
     options = argparse.ArgumentParser(description="Generate texts, tiny ones first.")
     options.add_argument("--seed", type=int, default=1)
@@ -83,9 +84,16 @@ if __name__ == "__main__":
     options.add_argument("--max-size", type=int, default=20)
     options.add_argument("--rule", default=START, choices=sorted(RULES), metavar="RULE")
     given = options.parse_args()
-    for n in range(given.count):
-        size = 1 + (given.max_size - 1) * n // max(1, given.count - 1)
-        print(generate(given.seed * 1000003 + n, size, given.rule))
+    if given.count < 1 or given.max_size < 1:
+        options.error("--count and --max-size are 1 at least")
+    try:
+        for n in range(given.count):
+            size = 1 + (given.max_size - 1) * n // max(1, given.count - 1)
+            print(generate(given.seed * 1000003 + n, size, given.rule))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has had enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 """
 
 

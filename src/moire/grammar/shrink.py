@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from .derive import Source
-from .model import NIL, Alt, GrammarError, Opt, Pattern, Plus, Reference, Star, bare, children, deep
+from .model import NIL, Alt, Cat, GrammarError, Opt, Pattern, Plus, Reference, Star, bare, children, deep
 from .parse import Parser
 from .patterns import Chars, OneOf, Repeat
 from .tree import Tree, counts, flat, walk
@@ -151,8 +152,23 @@ def _less(source: Source, tree: Tree) -> Iterator[Tree]:
                     yield replace(tree, children=inner.children)
         case Opt() | Star() | Plus() | Repeat():
             yield from _fewer(source, tree)
+        case Cat():
+            yield from _begun_later(source, tree)
         case _:
             return
+
+
+def _begun_later(source: Source, tree: Tree) -> Iterator[Tree]:
+    """Of a list like `x (',' x)*`: without its first, so that it begins with a later one."""
+    for at, (first, rest) in enumerate(pairwise(tree.children)):
+        if isinstance(first.node, Reference) and isinstance(rest.node, Star):
+            last = len(rest.children) - (not source.weights[_nil(rest)])
+            for n, item in enumerate(rest.children[: max(0, last)]):
+                for inner in (item, *item.children):
+                    if inner.node == first.node:
+                        new = replace(inner, path=first.path)
+                        left = replace(rest, children=rest.children[n + 1 :])
+                        yield replace(tree, children=(*tree.children[:at], new, left, *tree.children[at + 2 :]))
 
 
 def _smaller(source: Source, tree: Tree) -> Iterator[Tree]:

@@ -45,10 +45,12 @@ def flat(tree: Tree) -> str:
 def counts(grammar: Grammar, trees: Iterable[Tree]) -> dict[str, int]:
     """How often each edge of each choice was taken.
 
-    An option's `nil` is how often it was not taken. A repetition's is the difference between how
-    often it was met and how often its body was taken, so that counts serve as weights.
+    An option's `nil` is how often it was not taken. A repetition's is the difference between how often it was
+    met and how often its body was taken, as Instacheck counts; but never less than how often it was empty,
+    so that the texts that were read can be generated from the counts.
     """
     met: Counter[str] = Counter()
+    empty: Counter[str] = Counter()
     taken: Counter[str] = Counter()
     for tree in trees:
         for one in walk(tree):
@@ -60,6 +62,7 @@ def counts(grammar: Grammar, trees: Iterable[Tree]) -> dict[str, int]:
                     taken[f"{one.path}/opt/0"] += len(one.children)
                 case Star():
                     met[one.path] += 1
+                    empty[one.path] += not one.children
                     taken[f"{one.path}/star/0"] += len(one.children)
                 case _:
                     pass
@@ -68,7 +71,7 @@ def counts(grammar: Grammar, trees: Iterable[Tree]) -> dict[str, int]:
         for edge in edges(path, choice):
             if edge.endswith(f"/{NIL}"):
                 body = taken[edge.removesuffix(NIL) + "0"]
-                found[edge] = abs(met[path] - body)
+                found[edge] = max(abs(met[path] - body), empty[path])
             else:
                 found[edge] = taken[edge]
     return found

@@ -61,12 +61,16 @@ def _within(path: str, weight: int) -> None:
 def check(grammar: Grammar, weights: Weights) -> None:
     """Refuse weights under which some reachable choice has nothing to choose or never comes to an end."""
     known = heights(grammar, weights)
-    for path, node in reachable(grammar, weights):
-        if isinstance(node, Alt | Opt | Star):
-            if not any(weights[edge] for edge in edges(path, node)):
-                raise GrammarError(f"Every edge of {path} has weight 0, and the grammar can get there.")
-            if height(path, node, weights, known) == math.inf:
-                raise GrammarError(f"What {path} may choose never comes to an end.")
+    found = reachable(grammar, weights)
+    for path, node in found:
+        if isinstance(node, Alt | Opt | Star) and not any(weights[edge] for edge in edges(path, node)):
+            raise GrammarError(
+                f"Every edge of {path} has weight 0, and the grammar can get there. Give one of them a weight, or "
+                "let `moire grammar reduce` take the ways there away as well."
+            )
+    for path, node in found:
+        if isinstance(node, Alt | Opt | Star) and height(path, node, weights, known) == math.inf:
+            raise GrammarError(f"What {path} may choose never comes to an end.")
         if isinstance(node, Reference) and known[node.rule] == math.inf:
             raise GrammarError(f"Rule {node.rule!r} never comes to an end.")
     if known[grammar.start] == math.inf:
@@ -132,6 +136,8 @@ def load(path: Path) -> dict[str, int]:
         data = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise GrammarError(f"The weights in {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise GrammarError(f"The weights in {path} are no JSON, but bytes of another kind.") from None
     except (ValueError, RecursionError) as error:
         raise GrammarError(f"The weights in {path} are no JSON: {error}.") from None
     if not isinstance(data, dict) or not all(isinstance(n, int) and not isinstance(n, bool) for n in data.values()):

@@ -275,8 +275,9 @@ class _Count:
             for edge in own:
                 found[edge] = taken[edge]
                 if edge.endswith(f"/{NIL}") and isinstance(choice, Star):
-                    # As a parse would count it: how often a repetition was met without being taken.
-                    found[edge] = taken[edge] or abs(met[path] - taken[own[0]])
+                    # As a parse would count it: how often a repetition was met without being taken. Which elements
+                    # were empty is not kept, and some may have been.
+                    found[edge] = taken[edge] or max(1, abs(met[path] - taken[own[0]]))
         return found
 
     def _take(self, *way: str, count: int = 1) -> None:
