@@ -79,6 +79,42 @@ def test_what_does_not_fail_or_comes_and_goes_is_not_reduced() -> None:
     assert isinstance(found, Never) and found.verdict == "flaky"
 
 
+def test_what_was_seen_by_chance_is_taken_back() -> None:
+    chances = iter([True])
+
+    def asks(case: Case) -> bool:
+        return b"needle" in case.html or next(chances, False)
+
+    found = reduced(Case(b"<!DOCTYPE html><div><p>needle</p><p>hay</p></div>"), asks, ahead=1)
+    assert found.case.html == b"<!DOCTYPE html>needle" and found.flake_rate == 0
+
+
+def test_where_the_shorter_way_leads_astray_the_long_way_is_gone() -> None:
+    class Hasty(Asked):
+        async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+            return b"needle" in case.html or (not careful and b"hay" in case.html)
+
+    page = b"<!DOCTYPE html><p>needle</p><p>hay</p>"
+    found = asyncio.run(reduce(Case(page), Hasty(lambda case: True)))
+    assert isinstance(found, Reduced) and found.case.html == b"<!DOCTYPE html>needle"
+    assert [step.text for step in found.steps if step.name == "all over again"] == [page.decode()]
+
+
+def test_sheets_beside_a_page_and_scripts_are_cut_too() -> None:
+    sheet = b"p { color: red; margin: 3px }\n.needle { color: green; margin: 1px }\n"
+    page = (
+        b"<!DOCTYPE html><link rel=stylesheet href=a.css><script>\none();\ntwo();\nthree();\n</script><p class=needle>x"
+    )
+
+    def asks(case: Case) -> bool:
+        styles = case.html + (case.beside("a.css") or b"" if b"a.css" in case.html else b"")
+        return b"green" in styles and b"two()" in case.html
+
+    found = reduced(Case(page, resources={"a.css": sheet}), asks).case.html
+    assert b"<style>" in found and b"green" in found and len(found) < 90, found
+    assert not re.search(rb"one|three|red|link", found), found
+
+
 async def test_two_builds_go_on_disagreeing_in_the_same_way(older: Build, chromium: Build) -> None:
     async with Lab([older, chromium]) as lab:
         judge = Differs(lab, older, chromium, measure("exact"))
@@ -150,3 +186,18 @@ def test_bad_input_is_one_sentence(tmp_path: Path, words: tuple[str, ...], code:
     done = moire("reduce", *(tmp_path / word if word.endswith(".html") else word for word in words))
     assert done.returncode == code and sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert {f.name for f in tmp_path.iterdir()} == {"page.html"}
+
+
+def test_a_case_is_made_anew_by_its_weights(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(b"<!DOCTYPE html><body>" + b"<div><button style='color:red'>a</button><ul><li>b</ul></div>" * 40)
+    grep = ("sh", "-c", "grep -q '<button' {page}")
+    done = moire("reduce", page, "--existing-weights", "--json", "--", *grep)
+    assert done.returncode == 0, done.stderr
+    small = Path(json.loads(done.stdout)["output"])
+    assert small.read_bytes() == b"<!DOCTYPE html><button></button>"
+    log = small.with_suffix(".steps.jsonl")
+    assert json.loads(log.read_text().splitlines()[0])["pass"] == "by its weights"
+    again = tmp_path / "again.html"
+    assert moire("reduce", page, "--replay", log, "-o", again).returncode == 0
+    assert again.read_bytes() == small.read_bytes()

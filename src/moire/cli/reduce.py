@@ -79,7 +79,7 @@ def reduce_(
         raise UsageError(f"{len(names)} builds are given.", "Give two that disagree: -b chromium@150 -b chromium@156.")
     builds = options.builds(names) if oracle == "change" else []
     the_measure = options.the_measure(measure)
-    told = [oracle, *names, *command, measure, str(any_difference), repr(case.environment)]
+    told = [oracle, *names, *command, measure, repr((any_difference, existing_weights, case.environment))]
     result, kept, pictures = run(
         _reduce(case, builds, command, the_measure, any_difference, timeout, existing_weights, ahead, file, told,
                 options.lab(deadline, serve_host))
@@ -127,7 +127,7 @@ async def _reduce(
         else:
             judge = Command(command, timeout)
         start = await _by_weights(case, judge) if existing_weights else case
-        with Log(file, start, told) as log, reducing(len(start.html)) as bar:
+        with Log(file, case, told) as log, reducing(len(start.html)) as bar:
 
             def asked(name: str, size: int) -> None:
                 bar(name, size, judge.renders)
@@ -136,11 +136,13 @@ async def _reduce(
                 log.kept(step)
                 bar(step.name, len(step.text), judge.renders, elements=sum(1 for _ in elements(parse(step.text))))
 
+            if start is not case:
+                kept(Step("by its weights", start.html.decode()))
             result = await reduce(start, judge, Settings(ahead, log.known, log.told, kept, asked))
             if isinstance(result, Never):
                 return result, False, None
             log.done(result.case.html)
-        same = await judge.fails(result.case)
+        same = await judge.fails(result.case, careful=True)
         pictures = await _pictures(lab, builds, (case, result.case), file) if builds else None
         return result, same, pictures
 

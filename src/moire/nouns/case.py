@@ -15,6 +15,8 @@ from .errors import UsageError
 ColorScheme = Literal["light", "dark"]
 Direction = Literal["ltr", "rtl"]
 Medium = Literal["screen", "print"]
+# A folder's files are read whole; a larger one is no test resource.
+MOST_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,23 @@ class Case:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
         folder = path.resolve().parent
         return cls(html, path.name, root=folder, environment=environment or Environment())
+
+    def beside(self, path: str) -> bytes | None:
+        """What is found under a path relative to the page; never anything outside its folder."""
+        if path == self.name:
+            return self.html
+        if path in self.resources:
+            return self.resources[path]
+        if self.root is None:
+            return None
+        try:
+            root = self.root.resolve()
+            file = (root / path).resolve()
+            if not file.is_relative_to(root) or not file.is_file() or file.stat().st_size > MOST_BYTES:
+                return None
+            return file.read_bytes()
+        except (OSError, ValueError):
+            return None
 
     @cached_property
     def digest(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import os
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from aiohttp import web
@@ -17,8 +17,6 @@ _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 # For browsers whose tabs share what pages store: each page finds it as if none had been before.
 _FORGET = {"Clear-Site-Data": '"cookies", "storage"'}
 FORGETFUL = "fresh-"
-# A folder's files are read whole; a larger one is no test resource.
-MOST_BYTES = 256 * 1024 * 1024
 
 
 class PageServer:
@@ -75,7 +73,7 @@ class PageServer:
         key = request.match_info["case"]
         case, _ = self._cases.get(key.removeprefix(FORGETFUL), (None, 0))
         path = request.match_info["path"]
-        body = _find(case, path) if case is not None else None
+        body = case.beside(path) if case is not None else None
         if body is None:
             return web.Response(status=404, headers=_HEADERS)
         suffix = PurePosixPath(path).suffix.lower()
@@ -88,20 +86,3 @@ class PageServer:
     async def close(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
-
-
-def _find(case: Case, path: str) -> bytes | None:
-    if path == case.name:
-        return case.html
-    if path in case.resources:
-        return case.resources[path]
-    if case.root is None:
-        return None
-    try:
-        root = case.root.resolve()
-        file: Path = (root / path).resolve()
-        if not file.is_relative_to(root) or not file.is_file() or file.stat().st_size > MOST_BYTES:
-            return None
-        return file.read_bytes()
-    except (OSError, ValueError):
-        return None

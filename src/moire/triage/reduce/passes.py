@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -120,6 +121,40 @@ def frame(text: str) -> Asking:
     return (yield from fewer(text, [tuple(edit for unit in units for edit in unit)] if units else []))
 
 
+def inlined(beside: Callable[[str], bytes | None]) -> Pass:
+    """Style sheets from files beside the page are written into it, where their rules can be cut out."""
+
+    def step(text: str) -> Asking:
+        units: list[Unit] = []
+        for node in elements(parse(text)):
+            if node.name == "link" and "stylesheet" in _value(text, node, "rel").lower().split():
+                path = _value(text, node, "href").split("?")[0].split("#")[0]
+                sheet = (beside(unquote(path)) or b"").decode("utf-8", "replace")
+                # Addresses in a sheet are relative to the sheet.
+                moved = "/" in path and ("url(" in sheet or "@import" in sheet)
+                if sheet and not moved and "</style" not in sheet.lower():
+                    media = _value(text, node, "media")
+                    start = f'<style media="{media}">' if media and '"' not in media else "<style>"
+                    units.append((Edit(node.start, node.end, f"{start}{sheet}</style>"),))
+        return (yield from fewer(text, units))
+
+    return step
+
+
+def _value(text: str, node: Node, name: str) -> str:
+    found = node.attribute(name)
+    return text[slice(*found.value)].strip() if found is not None and found.value is not None else ""
+
+
+def script_lines(text: str) -> Asking:
+    units: list[Unit] = []
+    for node in elements(parse(text)):
+        if node.name == "script":
+            lines = re.finditer(r"[^\n]*\S[^\n]*\n?", text[node.head : node.tail])
+            units += [(Edit(node.head + line.start(), node.head + line.end()),) for line in lines]
+    return (yield from fewer(text, units))
+
+
 def unwrapped(text: str) -> Asking:
     found = [n for n in elements(parse(text)) if n.name not in FRAME and n.children and n.name != "style"]
     units = [(Edit(n.start, n.head), Edit(n.tail, n.end)) for n in found]
@@ -226,8 +261,12 @@ def _simpler_selectors(selector: str) -> Iterator[str]:
 def texts(text: str) -> Asking:
     found = [n for n in _texts(parse(text)) if text[n.start : n.end].strip()]
     text = yield from fewer(text, _cut(found))
-    left = [n for n in _texts(parse(text)) if len(text[n.start : n.end].strip()) > 1]
+    left = [n for n in _texts(parse(text)) if not _plain(text[n.start : n.end].strip())]
     return (yield from first_of(text, [[(Edit(n.start, n.end, s),) for s in _shorter(text, n)] for n in left]))
+
+
+def _plain(words: str) -> bool:
+    return not words or (len(words) == 1 and words.isascii())
 
 
 def _texts(node: Node) -> Iterator[Node]:
@@ -239,7 +278,9 @@ def _texts(node: Node) -> Iterator[Node]:
 
 def _shorter(text: str, node: Node) -> list[str]:
     words = text[node.start : node.end].split()
-    return list(dict.fromkeys([words[0][:1], words[0]] if len(words) == 1 else [words[0], " ".join(words[:2])]))
+    shorter = [words[0][:1], words[0]] if len(words) == 1 else [words[0], " ".join(words[:2])]
+    # A page of plain letters is the same in any encoding.
+    return list(dict.fromkeys(shorter if shorter[0].isascii() else ["x", *shorter]))
 
 
 def blanks(text: str) -> Asking:
@@ -345,10 +386,11 @@ def chained(*steps: Pass) -> Pass:
 COARSE: dict[str, Pass] = {
     "elements": chained(dead_rules, subtrees, dead_rules),
     "styles": chained(sheet_rules, all_declarations, opened_rules),
+    "scripts": script_lines,
     "attributes and texts": chained(attributes, texts, unwrapped, blanks, frame),
 }
 FINE: dict[str, Pass] = {
     "one by one": chained(each_element, each_attribute, each_declaration),
-    "simpler": chained(selectors, values, longhands, sheet_rules, texts, unwrapped, blanks),
+    "simpler": chained(script_lines, selectors, values, longhands, sheet_rules, texts, unwrapped, blanks),
 }
 SHAPELESS: dict[str, Pass] = {"tokens": tokens, "characters": characters}

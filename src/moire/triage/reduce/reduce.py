@@ -123,6 +123,7 @@ class _Reduction:
 
     async def _reduced(self, text: str) -> str:
         shapeless = broken(text, parse(text)) or self._coding != "utf-8"
+        text = await self._pass("inline", passes.inlined(self._case.beside), text)
         text = await self._focus(text)
         before = None
         rounds = 0
