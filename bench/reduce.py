@@ -89,7 +89,7 @@ async def reductions(folder: Path) -> list[dict[str, float]]:
 def singles(text: str) -> Iterator[str]:
     """The page without one element, attribute or declaration, for each of them."""
     for node in elements(parse(text)):
-        if node.name not in ("html", "head", "body", "style"):
+        if node.name not in ("html", "head", "body"):
             yield applied(text, [Edit(node.start, node.end)])
         for attribute in node.attributes:
             yield applied(text, [Edit(attribute.start, attribute.end)])

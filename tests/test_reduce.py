@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from moire.browsers.lab import Lab
-from moire.nouns import Build, Case
+from moire.nouns import Build, Case, Failure, Outcome, Shot
 from moire.oracles.change import compare
 from moire.pages.make import Pages
 from moire.pages.spec import web
-from moire.pixels import measure
+from moire.pixels import encode, measure
 from moire.triage.reduce import Asked, Differs, Never, Reduced, Settings, reduce
 from test_cli import moire
 
@@ -74,7 +76,7 @@ def test_what_does_not_fail_or_comes_and_goes_is_not_reduced() -> None:
     assert asyncio.run(reduce(Case(b"<p>"), Asked(lambda case: False))) == Never(
         "same", "the function does not find it interesting"
     )
-    turns = iter([True, *[False, False, True, False, False]])
+    turns = itertools.cycle([True, False, False])
     found = asyncio.run(reduce(Case(b"<p>"), Asked(lambda case: next(turns))))
     assert isinstance(found, Never) and found.verdict == "flaky"
 
@@ -113,6 +115,41 @@ def test_sheets_beside_a_page_and_scripts_are_cut_too() -> None:
     found = reduced(Case(page, resources={"a.css": sheet}), asks).case.html
     assert b"<style>" in found and b"green" in found and len(found) < 90, found
     assert not re.search(rb"one|three|red|link", found), found
+
+
+def test_odd_pages_and_answers() -> None:
+    deep = b"<!DOCTYPE html>" + b"<div>" * 1500 + b"needle" + b"</div>" * 1500
+    nested = b"<!DOCTYPE html><style>" + b"a{" * 1500 + b"needle:1" + b"}" * 1500 + b"</style>"
+    for page, most in ((deep, 60), (nested, len(nested) - 1)):
+        assert len(reduced(Case(page), lambda case: re.search(b"needle", case.html), ahead=1).case.html) <= most
+    mixed = Case(b"<link rel=stylesheet href=a.css>\xffneedle", resources={"a.css": "p{content:'ü'}".encode()})
+    assert reduced(mixed, lambda case: b"needle" in case.html).case.html == b"needle"
+    classes = Case(b"<!DOCTYPE html><p class='a b needle c'>x</p>")
+    assert reduced(classes, lambda case: b"<p" in case.html and b"needle" in case.html).case.html == (
+        b"<!DOCTYPE html><p class='needle '></p>"
+    )
+
+
+def test_a_page_that_stops_failing_is_flaky() -> None:
+    asked = itertools.count()
+    found = asyncio.run(reduce(Case(b"<p>a</p><p>b</p>"), Asked(lambda case: next(asked) < 9)))
+    assert isinstance(found, Never) and found.verdict == "flaky"
+
+
+async def test_the_build_that_crashes_must_go_on_crashing() -> None:
+    builds = [Build(f"chromium@{n}", "chromium", str(n), "test") for n in (1, 2)]
+
+    class Shaky:
+        async def shoot(self, build: Build, case: Case, path: str = "", *, sure: bool = True) -> Outcome:
+            old, new = b"<b>" in case.html, b"<i>" in case.html and b"<b>" not in case.html
+            crashes = old if build == builds[0] else new
+            return (
+                Failure("crashed", "gone") if crashes else Shot(encode(np.zeros((600, 800, 3), np.uint8)), "navigation")
+            )
+
+    judge = Differs(Shaky(), builds[0], builds[1], measure("exact"))  # type: ignore[arg-type]
+    found = await reduce(Case(b"<!DOCTYPE html><p><b></b><i></i></p>"), judge)
+    assert isinstance(found, Reduced) and found.case.html == b"<!DOCTYPE html><b></b>"
 
 
 async def test_two_builds_go_on_disagreeing_in_the_same_way(older: Build, chromium: Build) -> None:

@@ -93,25 +93,28 @@ class Station:
             return seen
         return replace(seen.value, blocked=seen.blocked, trouble=seen.trouble)
 
-    async def look(self, case: Case, job: Look[T], path: Path, sure: bool = True) -> Visit[T] | Failure:
+    async def look(
+        self, case: Case, job: Look[T], path: Path, sure: bool = True, deadline: float = 0.0
+    ) -> Visit[T] | Failure:
         async def pictured(tab: Tab) -> T:
             png = await tab.screenshot()
             _check_size(self.build, case.environment, png)
             return await job(tab, Shot(png, "command" if self.build.engine == "command" else "navigation"))
 
-        quick = partial(self._screen, case, job) if path == "fast" and case.inert else None
-        return await self.visit(case, pictured, quick, sure=sure)
+        quick = partial(self._screen, case, job, deadline) if path == "fast" and case.inert else None
+        return await self.visit(case, pictured, quick, sure=sure, deadline=deadline)
 
     async def visit(
         self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None, *,
-        sure: bool = True,
+        sure: bool = True, deadline: float = 0.0,
     ) -> Visit[T] | Failure:  # fmt: skip
         """Do a job on a page, under supervision; `quick` may know a shorter way to the same."""
+        seconds = deadline or self._lab.options.deadline
 
         async def navigate(process: Process) -> Visit[T]:
             async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
                 try:
-                    async with asyncio.timeout(self._lab.options.deadline):
+                    async with asyncio.timeout(seconds):
                         await tab.load(address)
                         return Visit(await job(tab), tab.blocked)
                 except TimeoutError:
@@ -124,7 +127,7 @@ class Station:
             if quick is not None and (seen := await quick()) is not None:
                 return seen
             async with self._crew.lease() as process:
-                return await self._attempt(process, navigate, ASIDE_SECONDS)
+                return await self._attempt(process, navigate, seconds + ASIDE_SECONDS)
         except Untestable as error:
             return Failure("untestable", str(error))
         except (_Hung, TabCrashed, BrowserGone) as error:
@@ -132,7 +135,7 @@ class Station:
                 return Failure("untestable", str(error))
             return await self._verify(navigate)
 
-    async def _screen(self, case: Case, job: Look[T]) -> Visit[T] | None:
+    async def _screen(self, case: Case, job: Look[T], deadline: float) -> Visit[T] | None:
         async def show(process: Process) -> Visit[T] | None:
             async with self._lab.published(self.build, case) as address, process.warm_tab(case.environment) as tab:
                 png = await tab.screen(case, address)
@@ -145,14 +148,14 @@ class Station:
         crew = self._screening if case.environment.scale == 1 else self._crew
         try:
             async with crew.lease() as process:
-                return await self._attempt(process, show)
+                return await self._attempt(process, show, deadline or self._lab.options.deadline)
         except Unsupported:
             self._screening = self._crew
-            return await self._screen(case, job)
+            return await self._screen(case, job, deadline)
 
-    async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]], aside: float = 0.0) -> T:
+    async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]], seconds: float) -> T:
         try:
-            async with asyncio.timeout(self._lab.options.deadline + aside):
+            async with asyncio.timeout(seconds):
                 return await work(process)
         except TimeoutError:
             self.health.hangs += 1
@@ -174,7 +177,7 @@ class Station:
                 berth = self._berth(recycle_after=1)
                 try:
                     async with berth.lease() as process:
-                        seen = await self._attempt(process, work, ASIDE_SECONDS)
+                        seen = await self._attempt(process, work, self._lab.options.deadline + ASIDE_SECONDS)
                     self.health.trouble += 1
                     return replace(seen, trouble=attempt + 1)
                 except Untestable as error:
@@ -261,10 +264,12 @@ class Lab:
         return await self._stations[build].shoot(case, path, sure)
 
     async def look(
-        self, build: Build, case: Case, job: Look[T], path: Path = "navigation", *, sure: bool = True
-    ) -> Visit[T] | Failure:
-        """The same, and a job with the picture in the tab that shows the page."""
-        return await self._stations[build].look(case, job, path, sure)
+        self, build: Build, case: Case, job: Look[T], path: Path = "navigation", *, sure: bool = True,
+        deadline: float = 0.0,
+    ) -> Visit[T] | Failure:  # fmt: skip
+        """The same, and a job with the picture in the tab that shows the page. A `deadline` other than the lab's
+        counts from when there is a tab for it."""
+        return await self._stations[build].look(case, job, path, sure, deadline)
 
     async def visit(self, build: Build, case: Case, job: Job[T]) -> Visit[T] | Failure:
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.

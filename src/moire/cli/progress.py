@@ -70,7 +70,7 @@ class Reducing(Protocol):
 
 @contextmanager
 def reducing(before: int) -> Iterator[Reducing]:
-    """How small a page has become. Nobody knows how small it will be: time left is that of the pass."""
+    """How small a page has become. Nobody knows how small it will be: time left is that to nothing, at this pace."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[found]}"), TimeElapsedColumn(),

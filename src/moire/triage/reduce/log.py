@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from ...home import keep
 from ...nouns import Case, UsageError
-from .reduce import Step
+from .reduce import AGAIN, Step
 
 
 class Log:
@@ -23,6 +23,8 @@ class Log:
         self._answers = file.with_suffix(".answers.jsonl")
         self._key = hashlib.sha256(json.dumps([case.digest, told]).encode()).hexdigest()
         self.known = self._answered()
+        # While a resumed run goes the way that it went before, the smaller page on disk stays.
+        self._best = _size(file) if self.known else None
         self._files: dict[Path, IO[str]] = {}
 
     def _answered(self) -> dict[str, bool]:
@@ -49,10 +51,11 @@ class Log:
     def _write(self, place: Path, line: str) -> None:
         """Files come into being with their first line."""
         if place not in self._files:
-            self._files[place] = place.open("w", encoding="utf-8")
+            more = place == self._answers and bool(self.known)
+            self._files[place] = place.open("a" if more else "w", encoding="utf-8")
             if place == self._answers:
-                answers = [f"{digest} {int(answer)}\n" for digest, answer in self.known.items()]
-                self._files[place].write("".join([f"{self._key}\n", *answers]))
+                # The line before may be cut off.
+                self._files[place].write("\n" if more else f"{self._key}\n")
         self._files[place].write(line + "\n")
         self._files[place].flush()
 
@@ -65,11 +68,23 @@ class Log:
         start, end, put = _change(self._text, new)
         self._write(self._steps, json.dumps({"pass": step.name, "start": start, "end": end, "new": put}))
         self._text = new
-        keep(self._file, new.encode("latin-1"))
+        if step.name == AGAIN or self._best is None or len(new) <= self._best:
+            self._best = None
+            keep(self._file, new.encode("latin-1"))
 
     def done(self, html: bytes) -> None:
-        self._file.write_bytes(html)
+        if not self._file.exists() or self._file.read_bytes() != html:
+            self._file.write_bytes(html)
+        if self._steps not in self._files:
+            self._steps.write_text("")
         self._answers.unlink(missing_ok=True)
+
+
+def _size(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return None
 
 
 def _change(old: str, new: str) -> tuple[int, int, str]:

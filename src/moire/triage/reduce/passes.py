@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import lru_cache
 from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
-from ...pages.source import Declaration, Edit, Node, Rule, applied, declarations, elements, parse, rules
+from ...pages import source
+from ...pages.source import Declaration, Edit, Node, Rule, applied, declarations, elements, rules
 from ...pages.spec.snapshot import load
 
+# Passes are gone through again and again, over the same texts.
+parse = lru_cache(maxsize=256)(source.parse)
 Unit = tuple[Edit, ...]
 Asking = Generator[str, bool, str]
 Pass = Callable[[str], Asking]
@@ -26,6 +30,7 @@ FEW_CHARACTERS = 200
 MOST_LONGHANDS = 12
 _TOKENS = re.compile(r"<[^<>]*>|[^<>\s]+|\s+|.", re.DOTALL)
 _PSEUDO_ELEMENT = re.compile(r"::[-\w]+(?:\([^)]*\))?|:(?:before|after|first-line|first-letter)\b")
+_WIDE = frozenset(["inherit", "initial", "unset", "revert", "revert-layer"])
 _PLAIN = frozenset(["div", "span", "style", "script", "link", "meta", "title", *FRAME])
 
 
@@ -65,9 +70,11 @@ def first_of(text: str, places: Sequence[Sequence[Unit]]) -> Asking:
 def _shown(root: Node) -> list[Node]:
     """What stands directly in the page's frame."""
     found: list[Node] = []
-    for node in root.children:
+    waiting = list(reversed(root.children))
+    while waiting:
+        node = waiting.pop()
         if node.name in FRAME:
-            found += _shown(node)
+            waiting += reversed(node.children)
         else:
             found.append(node)
     return found
@@ -115,21 +122,27 @@ def only(text: str, kept: Sequence[int]) -> str:
 
 
 def frame(text: str) -> Asking:
-    """Tags that a parser puts there by itself, and the title."""
+    """Tags that a parser puts there by itself, all at once."""
     found = [n for n in elements(parse(text)) if n.name in FRAME and not n.attributes]
     units = [tuple(Edit(*span) for span in ((n.start, n.head), (n.tail, n.end)) if span[0] < span[1]) for n in found]
     return (yield from fewer(text, [tuple(edit for unit in units for edit in unit)] if units else []))
 
 
-def inlined(beside: Callable[[str], bytes | None]) -> Pass:
+def inlined(beside: Callable[[str], bytes | None], coding: str) -> Pass:
     """Style sheets from files beside the page are written into it, where their rules can be cut out."""
+
+    def read(path: str) -> str:
+        try:
+            return (beside(unquote(path)) or b"").decode(coding)
+        except UnicodeDecodeError:
+            return ""
 
     def step(text: str) -> Asking:
         units: list[Unit] = []
         for node in elements(parse(text)):
             if node.name == "link" and "stylesheet" in _value(text, node, "rel").lower().split():
                 path = _value(text, node, "href").split("?")[0].split("#")[0]
-                sheet = (beside(unquote(path)) or b"").decode("utf-8", "replace")
+                sheet = read(path)
                 # Addresses in a sheet are relative to the sheet.
                 moved = "/" in path and ("url(" in sheet or "@import" in sheet)
                 if sheet and not moved and "</style" not in sheet.lower():
@@ -171,10 +184,21 @@ def each_attribute(text: str) -> Asking:
     return (yield from fewer(text, [(Edit(a.start, a.end),) for a in found], fine=True))
 
 
-def _sheets(text: str) -> Iterator[tuple[Rule, ...]]:
+def classes(text: str) -> Asking:
+    """Each of several."""
+    units: list[Unit] = []
     for node in elements(parse(text)):
-        if node.name == "style":
-            yield rules(text, node.head, node.tail)
+        found = node.attribute("class")
+        if found is not None and found.value is not None:
+            names = list(re.finditer(r"\S+\s*", text[slice(*found.value)]))
+            begin = found.value[0]
+            units += [(Edit(begin + n.start(), begin + n.end()),) for n in names if len(names) > 1]
+    return (yield from fewer(text, units, fine=True))
+
+
+@lru_cache(maxsize=256)
+def _sheets(text: str) -> tuple[tuple[Rule, ...], ...]:
+    return tuple(rules(text, node.head, node.tail) for node in elements(parse(text)) if node.name == "style")
 
 
 def _deep(found: Iterable[Rule]) -> Iterator[Rule]:
@@ -205,8 +229,8 @@ def dead_rules(text: str) -> Asking:
 
 
 def opened_rules(text: str) -> Asking:
-    """What is in conditions and layers, without them."""
-    found = [r for sheet in _sheets(text) for r in _deep(sheet) if r.name and r.rules and r.block]
+    """What is in conditions, layers and selectors that only hold other rules, without them."""
+    found = [r for sheet in _sheets(text) for r in _deep(sheet) if r.rules and r.block and not r.declarations]
     units = [(Edit(r.start, r.block[0]), Edit(r.block[1], r.end)) for r in found if r.block]
     return (yield from fewer(text, units))
 
@@ -269,11 +293,14 @@ def _plain(words: str) -> bool:
     return not words or (len(words) == 1 and words.isascii())
 
 
-def _texts(node: Node) -> Iterator[Node]:
-    for child in node.children:
-        if child.kind == "text" and node.name not in ("style", "script"):
-            yield child
-        yield from _texts(child)
+def _texts(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.kind == "text":
+            yield node
+        elif node.name not in ("style", "script"):
+            waiting += reversed(node.children)
 
 
 def _shorter(text: str, node: Node) -> list[str]:
@@ -343,6 +370,8 @@ def _simpler_values(value: str) -> list[str]:
     words = plain.split(" ")
     if len(words) > 1 and "(" not in plain and '"' not in plain and "'" not in plain:
         found += [" ".join([*words[:n], *words[n + 1 :]]) for n in range(len(words))]
+    if re.fullmatch(r"[-a-z]+", plain, re.IGNORECASE) and plain.lower() not in _WIDE:
+        found.append("initial")
     return [one for one in dict.fromkeys(found) if one != plain]
 
 
@@ -390,7 +419,7 @@ COARSE: dict[str, Pass] = {
     "attributes and texts": chained(attributes, texts, unwrapped, blanks, frame),
 }
 FINE: dict[str, Pass] = {
-    "one by one": chained(each_element, each_attribute, each_declaration),
+    "one by one": chained(each_element, each_attribute, classes, each_declaration),
     "simpler": chained(script_lines, selectors, values, longhands, sheet_rules, texts, unwrapped, blanks),
 }
 SHAPELESS: dict[str, Pass] = {"tokens": tokens, "characters": characters}

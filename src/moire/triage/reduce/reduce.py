@@ -21,12 +21,17 @@ AHEAD = max(1, (os.cpu_count() or 2) // 2)
 MOST_ROUNDS = 8
 # What shows in fewer looks than one of two is no ground to stand on.
 MOST_FLAKES = 0.5
+LOOKS_AT_FIRST, MORE_LOOKS = 2, 6
 # A page that failed before is looked at so many times before it is said not to fail any more.
 LOOKS = 3
 # How likely a failure is to be seen among several looks.
 SURE = 0.95
 # Of the elements that a difference shows in, so many are tried as the whole page.
 SUSPECTS = 2
+
+
+# The name of the step back to the page itself.
+AGAIN = "all over again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,9 @@ class Reduced:
     steps: tuple[Step, ...]
 
 
-async def reduce(case: Case, judge: Judge, settings: Settings | None = None) -> Reduced | Never:
-    return await _Reduction(case, judge, settings or Settings()).run()
+async def reduce(case: Case, judge: Judge, settings: Settings | None = None, learned: str = "") -> Reduced | Never:
+    """`learned` is what the judge said of another page that fails, if this one is to fail as that did."""
+    return await _Reduction(case, judge, settings or Settings()).run(learned)
 
 
 def digest(text: str) -> str:
@@ -82,23 +88,23 @@ class _Reduction:
         self._questions = 0
         self._looks = self._misses = 0
         self._coding = "utf-8" if _is_utf8(case.html) else "latin-1"
-        self._search = Search(self._ask, settings.ahead, {}, self._told)
+        self._search = Search(self._ask, settings.ahead, self._digest, self._told)
         self._name = ""
         # While elements get other names.
         self._anywhere = False
         # Once the shorter way to an answer has led astray.
         self._careful = False
 
-    async def run(self) -> Reduced | Never:
+    async def run(self, learned: str) -> Reduced | Never:
         begun = time.monotonic()
-        found = await self._judge.learn(self._case)
+        found = learned or await self._judge.learn(self._case)
         if isinstance(found, Never):
             return found
         text = self._case.html.decode(self._coding)
         try:
             smallest = await self._checked(text)
         except _Flaky:
-            return Never("flaky", f"where it had failed before, it did so {1 - self._flakes:.0%} of the time")
+            return Never("flaky", f"it fails {1 - self._flakes:.0%} of the time")
         if smallest is None:
             return Never("flaky", "what failed before does not fail any more")
         return Reduced(
@@ -108,22 +114,31 @@ class _Reduction:
 
     async def _checked(self, text: str) -> str | None:
         """The smallest page, which a browser shows to anyone as it was seen here."""
-        if not await self._again(text, careful=True):
-            return None
+        await self._steady(text)
         self._careful = not await self._again(text)
         smallest = await self._reduced(text)
-        if self._careful or await self._again(smallest, careful=True):
-            return smallest
-        # The shorter way has led astray.
-        self._careful = True
-        self._search.known.clear()
-        self._keep("all over again", text)
-        await self._judge.follow(self._at(text))
-        return await self._reduced(text)
+        if not self._careful and not await self._again(smallest, careful=True):
+            # The shorter way has led astray.
+            self._careful = True
+            self._keep(AGAIN, text)
+            await self._judge.follow(None)
+            smallest = await self._reduced(text)
+        return smallest if await self._again(smallest) else None
+
+    async def _steady(self, text: str) -> None:
+        """How often does it fail? Twice in a row is enough; if it does not, more looks tell."""
+        for looks in (LOOKS_AT_FIRST, MORE_LOOKS):
+            for _ in range(looks):
+                self._looks += 1
+                self._misses += not await self._judge.fails(self._at(text), careful=True)
+            if not self._misses:
+                return
+        if self._flakes > MOST_FLAKES:
+            raise _Flaky
 
     async def _reduced(self, text: str) -> str:
         shapeless = broken(text, parse(text)) or self._coding != "utf-8"
-        text = await self._pass("inline", passes.inlined(self._case.beside), text)
+        text = await self._pass("inline", passes.inlined(self._case.beside, self._coding), text)
         text = await self._focus(text)
         before = None
         rounds = 0
@@ -185,7 +200,7 @@ class _Reduction:
         trail = await self._search.run(one, text)
         while len(trail) > 1 and not await self._again(trail[-1]):
             # It was seen by chance.
-            self._search.known[trail.pop()] = False
+            self._search.correct(trail.pop(), False)
         for step in trail[1:]:
             self._keep(name, step)
         return trail[-1]

@@ -15,37 +15,64 @@ Ask = Callable[[str], Awaitable[bool]]
 
 
 class Search:
-    """`known` are answers from before; `told` hears of each new one that a pass waited for."""
+    """`key` says under what name the answer to a text is kept; `told` hears of each new one that a pass waited for."""
 
-    def __init__(self, ask: Ask, ahead: int, known: dict[str, bool], told: Callable[[str, bool], None]) -> None:
+    def __init__(self, ask: Ask, ahead: int, key: Callable[[str], str], told: Callable[[str, bool], None]) -> None:
         self._ask = ask
         self._ahead = ahead
-        self.known = known
+        self._key = key
         self._told = told
+        self._known: dict[str, bool] = {}
         self._asked: dict[str, asyncio.Task[bool]] = {}
+        self._dropped: list[asyncio.Task[bool]] = []
+
+    def correct(self, text: str, answer: bool) -> None:
+        """What was told of a text before was wrong."""
+        self._known[self._key(text)] = answer
 
     async def run(self, step: Pass, text: str) -> list[str]:
         """The texts that failed on the way, from the one given to the smallest."""
+        if self._ahead == 1:
+            return await self._one_by_one(step, text)
         try:
             while True:
                 trail, wanted = self._look(step, text)
                 if not wanted:
                     return trail
                 for old in set(self._asked) - set(wanted):
-                    self._asked.pop(old).cancel()
+                    self._dropped.append(self._asked.pop(old))
+                    self._dropped[-1].cancel()
                 for one in wanted:
                     if one not in self._asked:
                         self._asked[one] = asyncio.ensure_future(self._ask(one))
                 first = wanted[0]
                 answer = await self._asked[first]
                 del self._asked[first]
-                self.known[first] = answer
+                self._known[self._key(first)] = answer
                 self._told(first, answer)
         finally:
             for task in self._asked.values():
                 task.cancel()
-            await asyncio.gather(*self._asked.values(), return_exceptions=True)
+            await asyncio.gather(*self._asked.values(), *self._dropped, return_exceptions=True)
             self._asked.clear()
+            self._dropped.clear()
+
+    async def _one_by_one(self, step: Pass, text: str) -> list[str]:
+        """The same without looking ahead: nothing is gone through again."""
+        trail = [text]
+        asking = step(text)
+        try:
+            one = next(asking)
+            while True:
+                answer = one == text or self._known.get(self._key(one))
+                if answer is None:
+                    answer = self._known[self._key(one)] = await self._ask(one)
+                    self._told(one, answer)
+                if answer and one != text:
+                    trail.append(one)
+                one = asking.send(answer)
+        except StopIteration:
+            return trail
 
     def _look(self, step: Pass, text: str) -> tuple[list[str], list[str]]:
         """How far known answers lead, and the questions that come next as far as one can guess."""
@@ -57,8 +84,8 @@ class Search:
             while True:
                 if one == text:
                     answer = True
-                elif one in self.known:
-                    answer = likely = self.known[one]
+                elif (known := self._known.get(self._key(one))) is not None:
+                    answer = likely = known
                     if answer and not wanted:
                         trail.append(one)
                 else:
