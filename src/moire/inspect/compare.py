@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +48,7 @@ def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] =
 
 def bulk(dump: Dump, seen: Mask) -> int | None:
     """The smallest element that has most of what is seen to differ within its boxes; none if only the whole page."""
-    sums = np.pad(seen.astype(np.int64).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    sums = cv2.integral(seen.astype(np.uint8))
     best: tuple[float, int] | None = None
     for n, node in enumerate(dump.nodes):
         if node.kind == "element" and node.name not in ("html", "body"):

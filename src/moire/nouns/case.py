@@ -50,7 +50,7 @@ _ACTIVE_WORDS = (
 _ACTIVE_FORMS = re.compile(
     rb"[\s\"'/](?:on[a-z]+|background)\s*="  # handlers, and an image by an old attribute
     rb"|<style[^>]*\btitle"  # a sheet among alternatives: which one is used may outlive a page
-    rb"|&(?!(?:amp|lt|gt|quot|nbsp|copy|mdash|eacute);)"  # references can spell any of the words above
+    rb"|&(?=[#a-z])(?!(?:amp|lt|gt|quot|nbsp|copy|mdash|eacute);)"  # references can spell any of the words above
 )
 # How a page says what it is encoded in. Without it, and with more than ASCII, a navigation would guess.
 _UTF8 = re.compile(rb"<meta charset=[\"']?utf-8\b")

@@ -22,13 +22,13 @@ from ...browsers.onpaper import written
 from ...browsers.processes import Child
 from ...inspect.compare import Mask, Parting, bulk, parting
 from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Outcome, Shot
-from ...oracles.change import CONFIRMATIONS, compare, differ, image, together
+from ...oracles.change import CONFIRMATIONS, compare, decide, differ, image, together
 from ...pixels import Measure, common
 
 # A channel that is off by more than this is seen by anyone.
 CLEAR = 64
 # Seconds for a candidate: most pages on the way from a quick one are quick, too.
-PATIENCE = 3.0
+PATIENCE = 5.0
 # Seconds that a tab waits for the other build's picture.
 MEETING = 2.0
 _NOISE: WeakKeyDictionary[Lab, dict[tuple[Build, Build], frozenset[str]]] = WeakKeyDictionary()
@@ -115,15 +115,21 @@ class Differs:
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
 
     async def learn(self, case: Case) -> Never | str:
-        self.renders += 2 * CONFIRMATIONS
+        # The closer look is one more confirmation.
+        self.renders += 2 * (CONFIRMATIONS - 1)
         begun = time.monotonic()
-        outcomes, (pair,) = await compare(self.lab, [self.a, self.b], case, self.measure)
+        if self.serial:
+            taken = [[await self.lab.shoot(b, case) for _ in range(CONFIRMATIONS - 1)] for b in (self.a, self.b)]
+            verdict = decide(taken[0], taken[1], self.measure)
+        else:
+            outcomes, (compared,) = await compare(self.lab, [self.a, self.b], case, self.measure, CONFIRMATIONS - 1)
+            taken, verdict = [outcomes[self.a], outcomes[self.b]], compared.verdict
         self._patience = max(PATIENCE, 2 * (time.monotonic() - begun))
-        verdict = pair.verdict
         if verdict.kind in ("same", "flaky", "untestable"):
             return Never(verdict.kind, verdict.reason or "the builds agree about it")
         self.signature = Signature(verdict.kind)
-        self._failing = frozenset(b for b, taken in outcomes.items() if _all_failed(taken, verdict.kind))
+        both = zip((self.a, self.b), taken, strict=True)
+        self._failing = frozenset(build for build, outcomes in both if _all_failed(outcomes, verdict.kind))
         if verdict.kind != "different" and not self._failing:
             return Never("flaky", "it could not be shown some of the time")
         if verdict.kind == "different" and not self.any_difference:
@@ -176,7 +182,7 @@ class Differs:
         blind = self.any_difference or "command" in (self.a.engine, self.b.engine)
 
         def close(a: Shot, b: Shot) -> bool:
-            return differ(a, b, self.measure) and not blind and strength in ("", _strength(_mask(a.png, b.png)[1]))
+            return not blind and differ(a, b, self.measure) and strength in ("", _strength(_mask(a.png, b.png)[1]))
 
         pair = await self._pair(case, path, close)
         if pair is None:
@@ -218,8 +224,8 @@ class Differs:
                 return shot, await inspect.take(tab) if wanted.done() and wanted.result() else None
 
             # A page that cannot be shown in time does not look different, and why not is another story.
-            build = (self.a, self.b)[n]
-            seen[n] = await self.lab.look(build, case, job, path, sure=False, deadline=self._patience)
+            deadline = self._patience if path == "fast" else 0.0
+            seen[n] = await self.lab.look((self.a, self.b)[n], case, job, path, sure=False, deadline=deadline)
             if isinstance(seen[n], Failure):
                 decide(False)
 

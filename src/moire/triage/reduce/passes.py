@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from selectolax.lexbor import LexborHTMLParser
 
 from ...pages import source
-from ...pages.source import Declaration, Edit, Node, Rule, applied, declarations, elements, rules
+from ...pages.source import Attribute, Declaration, Edit, Node, Rule, applied, declarations, elements, rules
 from ...pages.spec.snapshot import load
 
 # Passes are gone through again and again, over the same texts.
@@ -80,7 +80,7 @@ def _shown(root: Node) -> list[Node]:
     return found
 
 
-def _cut(nodes: Iterable[Node | Declaration | Rule]) -> list[Unit]:
+def _cut(nodes: Iterable[Node | Attribute | Declaration | Rule]) -> list[Unit]:
     return [(Edit(node.start, node.end),) for node in nodes]
 
 
@@ -91,7 +91,10 @@ def subtrees(text: str) -> Asking:
         level = _shown(parse(text))
         for _ in range(depth):
             level = [child for node in level for child in node.children]
-        units = [n for n in level if n.kind in ("element", "comment") or (n.kind == "other" and depth)]
+        units = [
+            n for n in level
+            if (n.kind == "element" and not _needed(text, n)) or n.kind == "comment" or (n.kind == "other" and depth)
+        ]  # fmt: skip
         if not level:
             return text
         text = yield from fewer(text, _cut(units))
@@ -100,8 +103,13 @@ def subtrees(text: str) -> Asking:
 
 def each_element(text: str) -> Asking:
     """One at a time, the innermost first."""
-    found = [n for n in elements(parse(text)) if n.name not in FRAME]
+    found = [n for n in elements(parse(text)) if n.name not in FRAME and not _needed(text, n)]
     return (yield from fewer(text, _cut(reversed(found)), fine=True))
+
+
+def _needed(text: str, node: Node) -> bool:
+    """What says how other letters than plain ones are written stays as long as there are any."""
+    return node.name == "meta" and node.attribute("charset") is not None and not text.isascii()
 
 
 def only(text: str, kept: Sequence[int]) -> str:
@@ -175,13 +183,15 @@ def unwrapped(text: str) -> Asking:
 
 
 def attributes(text: str) -> Asking:
-    found = [a for n in elements(parse(text)) for a in n.attributes]
-    return (yield from fewer(text, [(Edit(a.start, a.end),) for a in found]))
+    return (yield from fewer(text, _cut(_attributes(text))))
 
 
 def each_attribute(text: str) -> Asking:
-    found = [a for n in elements(parse(text)) for a in n.attributes]
-    return (yield from fewer(text, [(Edit(a.start, a.end),) for a in found], fine=True))
+    return (yield from fewer(text, _cut(_attributes(text)), fine=True))
+
+
+def _attributes(text: str) -> list[Attribute]:
+    return [a for n in elements(parse(text)) if not _needed(text, n) for a in n.attributes]
 
 
 def classes(text: str) -> Asking:

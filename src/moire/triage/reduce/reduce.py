@@ -123,15 +123,15 @@ class _Reduction:
             self._keep(AGAIN, text)
             await self._judge.follow(None)
             smallest = await self._reduced(text)
-        return smallest if await self._again(smallest) else None
+        return smallest if not self._careful or await self._again(smallest) else None
 
     async def _steady(self, text: str) -> None:
         """How often does it fail? Twice in a row is enough; if it does not, more looks tell."""
         for looks in (LOOKS_AT_FIRST, MORE_LOOKS):
-            for _ in range(looks):
-                self._looks += 1
-                self._misses += not await self._judge.fails(self._at(text), careful=True)
-            if not self._misses:
+            answers = [await self._judge.fails(self._at(text), careful=True) for _ in range(looks)]
+            self._looks += looks
+            self._misses += answers.count(False)
+            if all(answers):
                 return
         if self._flakes > MOST_FLAKES:
             raise _Flaky
