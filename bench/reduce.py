@@ -24,7 +24,7 @@ from PIL import Image
 from moire import inspect
 from moire.browsers.drivers.base import Tab
 from moire.browsers.lab import Lab, LabOptions
-from moire.inspect.compare import parting
+from moire.inspect.compare import bulk, parting, within
 from moire.inspect.support import support
 from moire.nouns import Build, Case, Dump, Failure
 from moire.oracles.change import screen_and_confirm
@@ -105,7 +105,7 @@ def singles(text: str) -> Iterator[str]:
                     yield applied(text, [Edit(one.start, one.end)])
 
 
-Way = tuple[str, str, frozenset[str]]
+Way = tuple[str, str, frozenset[str], str]
 
 
 async def way(lab: Lab, builds: list[Build], html: bytes, noise: frozenset[str]) -> Way | None:
@@ -127,12 +127,18 @@ async def way(lab: Lab, builds: list[Build], html: bytes, noise: frozenset[str])
     off = np.abs(pictures[0] - pictures[1]).max(axis=2)
     if not off.any():
         return None
-    where = parting(dumps[0], dumps[1], off > (64 if off.max() > 64 else 0), noise)
-    return "clear" if off.max() > 64 else "faint", where.stage, where.properties
+    mask = off > (64 if off.max() > 64 else 0)
+    chief = bulk(dumps[1], mask)
+    node = None if chief is None else dumps[1].nodes[chief]
+    where = parting(dumps[0], dumps[1], mask if node is None else within(mask, node), noise)
+    return "clear" if off.max() > 64 else "faint", where.stage, where.properties, node.name if node else ""
 
 
 def same(a: Way | None, b: Way | None) -> bool:
-    return a is not None and b is not None and a[:2] == b[:2] and (not a[2] or bool(a[2] & b[2]))
+    """As strong, from the same stage and in the same element, or in one that was given a plain name."""
+    if a is None or b is None or a[:2] != b[:2] or (a[2] and not a[2] & b[2]):
+        return False
+    return a[3] in ("", b[3]) or b[3] in ("div", "span")
 
 
 async def judged(files: list[Path]) -> dict[str, list[bool]]:

@@ -62,6 +62,15 @@ def bulk(dump: Dump, seen: Mask) -> int | None:
     return best[1] if best else None
 
 
+def within(seen: Mask, node: DumpNode) -> Mask:
+    """Of what is seen to differ, the part in a node's boxes."""
+    found = np.zeros_like(seen)
+    for box in node.boxes:
+        left, top, right, bottom = _pixels(box, seen)
+        found[top:bottom, left:right] = seen[top:bottom, left:right]
+    return found
+
+
 def _pixels(box: Box, seen: Mask) -> tuple[int, int, int, int]:
     """A box on the picture, a little larger: left, top, right, bottom."""
     x, y, w, h = box

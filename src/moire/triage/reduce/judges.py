@@ -20,7 +20,7 @@ from ...browsers.drivers.base import Tab
 from ...browsers.lab import Lab, Path, Visit
 from ...browsers.onpaper import written
 from ...browsers.processes import Child
-from ...inspect.compare import Mask, Parting, bulk, parting
+from ...inspect.compare import Mask, Parting, bulk, parting, within
 from ...nouns import Build, Case, Dump, Failure, HarnessError, MoireError, Outcome, Shot
 from ...oracles.change import CONFIRMATIONS, compare, decide, differ, image, together
 from ...pixels import Measure, common
@@ -194,9 +194,11 @@ class Differs:
         mask = _in_css_pixels(mask, case.environment.scale)
         if dump_a is None or dump_b is None:
             return Signature("different", _strength(most)), []
-        parts = parting(dump_a, dump_b, mask, self._noise)
         chief = bulk(dump_b, mask)
         name = "" if chief is None else dump_b.nodes[chief].name
+        # A page may show several differences: stage and properties are those of the one it shows most of.
+        most_of_it = mask if chief is None else within(mask, dump_b.nodes[chief])
+        parts = parting(dump_a, dump_b, most_of_it, self._noise)
         found = Signature("different", _strength(most), parts.stage, parts.properties, name)
         return found, _named(dump_b, chief, parts)
 
@@ -207,7 +209,7 @@ class Differs:
         seen: dict[int, Visit[Seen] | Failure] = {}
         wanted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-        def decide(answer: bool) -> None:
+        def settle(answer: bool) -> None:
             if not wanted.done():
                 wanted.set_result(answer)
 
@@ -217,9 +219,9 @@ class Differs:
                 if meanwhile is not None:
                     await meanwhile()
                 if close is None:
-                    decide(True)
+                    settle(True)
                 elif len(shots) == 2:
-                    decide(close(shots[0], shots[1]))
+                    settle(close(shots[0], shots[1]))
                 await asyncio.wait([wanted], timeout=MEETING)
                 return shot, await inspect.take(tab) if wanted.done() and wanted.result() else None
 
@@ -227,7 +229,7 @@ class Differs:
             deadline = self._patience if path == "fast" else 0.0
             seen[n] = await self.lab.look((self.a, self.b)[n], case, job, path, sure=False, deadline=deadline)
             if isinstance(seen[n], Failure):
-                decide(False)
+                settle(False)
 
         self.renders += 2
         if self.serial:
