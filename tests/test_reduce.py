@@ -140,7 +140,7 @@ async def test_the_build_that_crashes_must_go_on_crashing() -> None:
     builds = [Build(f"chromium@{n}", "chromium", str(n), "test") for n in (1, 2)]
 
     class Shaky:
-        async def shoot(self, build: Build, case: Case, path: str = "", *, sure: bool = True) -> Outcome:
+        async def shoot(self, build: Build, case: Case, path: str = "") -> Outcome:
             old, new = b"<b>" in case.html, b"<i>" in case.html and b"<b>" not in case.html
             crashes = old if build == builds[0] else new
             return (

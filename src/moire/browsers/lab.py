@@ -84,11 +84,11 @@ class Station:
     async def start(self) -> None:
         await self._crew.start()
 
-    async def shoot(self, case: Case, path: Path, sure: bool = True) -> Outcome:
+    async def shoot(self, case: Case, path: Path) -> Outcome:
         async def given(tab: Tab, shot: Shot) -> Shot:
             return shot
 
-        seen = await self.look(case, given, path, sure)
+        seen = await self.look(case, given, path)
         if isinstance(seen, Failure):
             return seen
         return replace(seen.value, blocked=seen.blocked, trouble=seen.trouble)
@@ -253,22 +253,24 @@ class Lab:
         """Start a build's first process now, so that one that cannot start is known at once."""
         await self._stations[build].start()
 
-    async def shoot(self, build: Build, case: Case, path: Path = "navigation", *, sure: bool = True) -> Outcome:
+    async def shoot(self, build: Build, case: Case, path: Path = "navigation") -> Outcome:
         """One picture of one page in one build.
 
         `navigation` is a true load in a fresh tab. `fast` may show an inert page by content in a
         warm tab; what it shows is to be confirmed by navigation before anyone is told.
-        A page that crashes or hangs is tried again, unless nobody needs to be `sure`: then it is untestable.
         Raises LaunchError when the build cannot be started at all.
         """
-        return await self._stations[build].shoot(case, path, sure)
+        return await self._stations[build].shoot(case, path)
 
     async def look(
         self, build: Build, case: Case, job: Look[T], path: Path = "navigation", *, sure: bool = True,
         deadline: float = 0.0,
     ) -> Visit[T] | Failure:  # fmt: skip
-        """The same, and a job with the picture in the tab that shows the page. A `deadline` other than the lab's
-        counts from when there is a tab for it."""
+        """The same, and a job with the picture in the tab that shows the page.
+
+        A page that crashes or hangs is tried again, unless nobody needs to be `sure`: then it is untestable.
+        A `deadline` other than the lab's counts from when there is a tab for it.
+        """
         return await self._stations[build].look(case, job, path, sure, deadline)
 
     async def visit(self, build: Build, case: Case, job: Job[T]) -> Visit[T] | Failure:

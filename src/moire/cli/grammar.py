@@ -32,7 +32,7 @@ from ..grammar import (
     read,
     reducer,
     write,
-)  # fmt: skip
+)
 from ..grammar import weights as weights_of
 from ..grammar.check import Result, drawn
 from ..grammar.check import check as check_property

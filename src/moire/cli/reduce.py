@@ -91,6 +91,7 @@ def reduce_(
     if isinstance(result, Never):
         raise NotReproduced(f"{page.name} cannot be reduced: {result.reason}.", _REMEDIES[result.verdict])
     _bring_along(case, result.case, file)
+    # A page that is told was confirmed at the end; one that lost its failure has ended above.
     row = {
         "bytes_before": len(case.html), "bytes_after": len(result.case.html), "renders": result.renders,
         "seconds": round(result.seconds, 2), "signature_kept": True, "output": str(file), "signature": result.words,

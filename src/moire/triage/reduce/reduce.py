@@ -71,10 +71,6 @@ async def reduce(case: Case, judge: Judge, settings: Settings | None = None, lea
     return await _Reduction(case, judge, settings or Settings()).run(learned)
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
 class _Flaky(Exception):
     pass
 
@@ -219,7 +215,8 @@ class _Reduction:
         return False
 
     def _digest(self, text: str) -> str:
-        return digest(f"{self._careful} {self._anywhere} {text}")
+        question = f"{self._careful} {self._anywhere} {text}"
+        return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
     def _told(self, text: str, answer: bool) -> None:
         self._questions += 1
