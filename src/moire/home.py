@@ -36,13 +36,14 @@ def folder(name: str) -> Path:
     return path
 
 
-@contextlib.contextmanager
-def lock(name: str, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
-    """Hold a named lock between processes; False when it is taken and `wait` is off.
+def lock(name: str, *, shared: bool = False, wait: bool = True) -> contextlib.AbstractContextManager[bool]:
+    """Hold a named lock between processes; False when it is taken and `wait` is off."""
+    return locked(folder("locks") / f"{name}.lock", shared=shared, wait=wait)
 
-    The lock ends with the process that holds it, so nothing is ever left locked.
-    """
-    path = folder("locks") / f"{name}.lock"
+
+@contextlib.contextmanager
+def locked(path: Path, *, shared: bool = False, wait: bool = True) -> Iterator[bool]:
+    """The same by a file. A lock ends with the process that holds it, so nothing is ever left locked."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:

@@ -73,6 +73,8 @@ class Station:
         # Pages of the fast path: with a tab each, one process more keeps the cores busy between answers.
         self._screens = Crew([self._berth(screening=True) for _ in range(processes + 1)], tabs=1)
         self._screening = self._screens if build.engine == "chromium" else self._crew
+        # Whether pages can be shown by content and changed before anything is drawn.
+        self._warms = True
         # A page on trial gets a process of its own, one page at a time: trials must not starve
         # each other into looking hung.
         self._trial = asyncio.Lock()
@@ -106,7 +108,7 @@ class Station:
 
     async def visit(
         self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None, *,
-        sure: bool = True, deadline: float = 0.0,
+        sure: bool = True, deadline: float = 0.0, afresh: bool = True,
     ) -> Visit[T] | Failure:  # fmt: skip
         """Do a job on a page, under supervision; `quick` may know a shorter way to the same."""
         seconds = deadline or self._lab.options.deadline
@@ -115,7 +117,7 @@ class Station:
             async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
                 try:
                     async with asyncio.timeout(seconds):
-                        await tab.load(address)
+                        await tab.load(address, afresh=afresh)
                         return Visit(await job(tab), tab.blocked)
                 except TimeoutError:
                     if reason := await tab.excuse():
@@ -152,6 +154,22 @@ class Station:
         except Unsupported:
             self._screening = self._crew
             return await self._screen(case, job, deadline)
+
+    async def warm(self, environment: Environment, job: Job[T], deadline: float) -> T | None:
+        async def work(process: Process) -> T:
+            async with process.warm_tab(environment) as tab:
+                return await job(tab)
+
+        if not self._warms or environment.scale != 1:
+            return None
+        try:
+            async with self._screening.lease() as process:
+                return await self._attempt(process, work, deadline or self._lab.options.deadline)
+        except Unsupported:
+            self._warms = False
+            return None
+        except (Untestable, _Hung, TabCrashed, BrowserGone):
+            return None
 
     async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]], seconds: float) -> T:
         try:
@@ -273,12 +291,20 @@ class Lab:
         """
         return await self._stations[build].look(case, job, path, sure, deadline)
 
-    async def visit(self, build: Build, case: Case, job: Job[T]) -> Visit[T] | Failure:
+    async def visit(
+        self, build: Build, case: Case, job: Job[T], *, sure: bool = True, afresh: bool = True
+    ) -> Visit[T] | Failure:
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.
 
-        The job may run more than once: again in fresh processes after a crash or a hang.
+        The job may run more than once: again in fresh processes after a crash or a hang. The page is laid out
+        `afresh` before the job, where that can make no difference.
         """
-        return await self._stations[build].visit(case, job)
+        return await self._stations[build].visit(case, job, sure=sure, afresh=afresh)
+
+    async def warm(self, build: Build, environment: Environment, job: Job[T], deadline: float = 0.0) -> T | None:
+        """A job in a tab that shows inert pages by content, one after the other. None where it cannot be done there,
+        for whatever reason: a navigation will tell."""
+        return await self._stations[build].warm(environment, job, deadline)
 
     @asynccontextmanager
     async def tab(self, build: Build, environment: Environment | None = None) -> AsyncIterator[Tab]:

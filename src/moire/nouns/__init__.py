@@ -13,6 +13,7 @@ from .errors import (
     UsageError,
 )
 from .outcome import Failure, FailureKind, How, Outcome, Shot, Verdict, VerdictKind
+from .update import Operation, Update, operation
 
 __all__ = [
     "Box",
@@ -31,10 +32,13 @@ __all__ = [
     "LaunchError",
     "MoireError",
     "NodeKind",
+    "Operation",
     "Outcome",
     "Shot",
     "UnknownBuild",
+    "Update",
     "UsageError",
     "Verdict",
     "VerdictKind",
+    "operation",
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from .errors import UsageError
+from .update import Update
 
 ColorScheme = Literal["light", "dark"]
 Direction = Literal["ltr", "rtl"]
@@ -61,7 +62,7 @@ _RESTLESS_WORDS = (b"keyframes", b"transition", b"@starting-style", b"@font-face
 
 @dataclass(frozen=True)
 class Case:
-    """A page's bytes, what they refer to, and the environment to show them in.
+    """A page's bytes, what they refer to, the environment to show them in, and what is done to it once it is shown.
 
     `root` is a folder whose files the page may load; `resources` are such files held in memory,
     by path relative to the page. Two cases with equal `digest` show the same thing.
@@ -73,6 +74,7 @@ class Case:
     root: Path | None = None
     environment: Environment = Environment()
     seed: int | None = None
+    update: Update = ()
 
     @classmethod
     def from_file(cls, path: Path, environment: Environment | None = None) -> Case:
@@ -109,7 +111,7 @@ class Case:
     @cached_property
     def digest(self) -> str:
         """Names the case in addresses and stores. A folder counts by path, not by content."""
-        h = hashlib.sha256(repr((self.name, self.environment, str(self.root or ""))).encode())
+        h = hashlib.sha256(repr((self.name, self.environment, str(self.root or ""), self.update)).encode())
         h.update(self.html)
         for path in sorted(self.resources):
             h.update(b"\0" + path.encode() + b"\0" + self.resources[path])

@@ -45,8 +45,8 @@ class Names:
     def __init__(self) -> None:
         self._count = 0
 
-    def forget(self) -> None:
-        self._count = 0
+    def forget(self, but: int = 0) -> None:
+        self._count = but
 
     def functions(self) -> dict[str, Generator]:
         return {"new-id": self._new, "some-id": self._some}
@@ -118,6 +118,14 @@ class Pages:
         opening = "".join(f"<{tag} id={self._names.new()}{styled}>" for tag in tags)
         inner = self._generators.drawn(number, 2, "phrasing")
         return f"{opening}{inner}{''.join(f'</{tag}>' for tag in reversed(tags))}\n"
+
+    def makes(self, rule: str) -> bool:
+        return rule in self._generators.rules
+
+    def part(self, rule: str, size: int, number: Callable[[], float], named: int) -> str:
+        """What may be put into a page that has the ids up to a number already."""
+        self._names.forget(but=named)
+        return self._generators.drawn(number, size, rule)
 
     def _parts(self, rule: str, sizes: tuple[int, ...], room: float, number: Callable[[], float]) -> list[str]:
         """Parts of one kind, each on its own line, until there is no more room; one at least."""

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from aiohttp import web
+from yarl import URL
 
 from ..nouns import Case, UsageError
 
@@ -75,6 +76,9 @@ class PageServer:
         path = request.match_info["path"]
         body = case.beside(path) if case is not None else None
         if body is None:
+            elsewhere = self._from_the_root(request) if case is None else None
+            if elsewhere is not None:
+                return web.Response(status=302, headers={**_HEADERS, "Location": elsewhere})
             return web.Response(status=404, headers=_HEADERS)
         suffix = PurePosixPath(path).suffix.lower()
         kind = _HTML.get(suffix) or mimetypes.guess_type(path)[0]
@@ -82,6 +86,16 @@ class PageServer:
             kind = "text/html" if case is not None and path == case.name else "application/octet-stream"
         forget = _FORGET if key.startswith(FORGETFUL) and case is not None and path == case.name else {}
         return web.Response(body=body, headers={**_HEADERS, **forget, "Content-Type": kind})
+
+    def _from_the_root(self, request: web.Request) -> str | None:
+        """A page that asks for a path from the root means the root of its own files; who asks tells the case."""
+        try:
+            asking = URL(request.headers.get("Referer", "")).path.split("/")[1:2]
+        except ValueError:
+            return None
+        if not asking or asking[0].removeprefix(FORGETFUL) not in self._cases:
+            return None
+        return f"/{asking[0]}{request.rel_url.raw_path}"
 
     async def close(self) -> None:
         if self._runner is not None:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from ...nouns import Build, Case, Environment, LaunchError
-from .ready import settle
+from .ready import frame, settle
 
 # For a page that is not busy.
 ANSWER_SECONDS = 2.0
@@ -50,8 +50,9 @@ def would_not_start(build: Build, said: object) -> LaunchError:
 
 
 class Tab(Protocol):
-    async def load(self, address: str) -> None:
-        """Navigate, and return when the page is ready: load, fonts, stilled, two frames."""
+    async def load(self, address: str, *, afresh: bool = True) -> None:
+        """Navigate, and return when the page is ready: load, fonts, laid out `afresh` where that can make no
+        difference, stilled, two frames."""
 
     async def set_content(self, html: str) -> None:
         """Replace the document by `html`, and return when the page is ready."""
@@ -63,8 +64,17 @@ class Tab(Protocol):
         None when the engine has no such path, or the page needs the full wait after all.
         """
 
-    async def settle(self) -> None:
-        """Wait until what scripts changed is on the screen."""
+    async def show(self, case: Case, at_once: str = "true") -> Any:
+        """Show an inert page by content; the value of an expression in it, from before anything of it is drawn.
+
+        Unsupported where the engine has no such path.
+        """
+
+    async def frame(self) -> None:
+        """Have what scripts changed drawn."""
+
+    async def settle(self) -> bool:
+        """Wait until what scripts changed is on the screen, at rest; False where that cannot be waited for."""
 
     async def evaluate(self, expression: str) -> Any:
         """The JSON value of an expression in the page, awaited if it is a promise."""
@@ -102,8 +112,11 @@ class Scripted(ABC):
     @abstractmethod
     async def inspect(self, expression: str) -> Any: ...
 
-    async def settle(self) -> None:
-        await self.inspect(settle())
+    async def frame(self) -> None:
+        await self.inspect(frame())
+
+    async def settle(self) -> bool:
+        return bool(await self.inspect(settle()))
 
     async def scroll(self, x: int, y: int) -> None:
         await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")

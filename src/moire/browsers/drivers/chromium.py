@@ -333,7 +333,7 @@ class ChromiumTab(Scripted):
         if loader and loader != self._loader:
             raise Untestable(f"the page went away to {url or 'another page'}")
 
-    async def load(self, address: str) -> None:
+    async def load(self, address: str, *, afresh: bool = True) -> None:
         self._came = ("", "")
         try:
             answer = await self._call("Page.navigate", {"url": address})
@@ -342,7 +342,7 @@ class ChromiumTab(Scripted):
         if answer.get("errorText"):
             raise Untestable(f"the page did not load: {answer['errorText']}")
         self._loader = answer.get("loaderId", "")
-        await self._wait_ready()
+        await self._wait_ready(afresh=afresh)
 
     async def set_content(self, html: str) -> None:
         try:
@@ -377,9 +377,9 @@ class ChromiumTab(Scripted):
             return None
         return base64.b64decode(data)
 
-    async def _wait_ready(self) -> None:
+    async def _wait_ready(self, *, afresh: bool = True) -> None:
         try:
-            await self._aside(ready(self._environment))
+            await self._aside(ready(self._environment, afresh=afresh))
         except CommandFailed as error:
             # The world ended under the question: the page is on its way to somewhere else.
             raise Untestable(f"the page went away while it loaded ({error.message})") from None
@@ -395,12 +395,7 @@ class ChromiumTab(Scripted):
         params: Params = {"expression": expression, "returnByValue": True, "awaitPromise": True}
         if context is not None:
             params["contextId"] = context
-        answer = await self._call("Runtime.evaluate", params)
-        if "exceptionDetails" in answer:
-            details = answer["exceptionDetails"]
-            said = details.get("exception", {}).get("description") or details.get("text", "")
-            raise Untestable(f"a script failed: {said}")
-        return answer["result"].get("value")
+        return _value(await self._call("Runtime.evaluate", params))
 
     async def evaluate(self, expression: str) -> Any:
         try:
@@ -420,7 +415,46 @@ class ChromiumTab(Scripted):
         except CommandFailed as error:
             raise Untestable(f"the page cannot be resized: {error.message}") from None
 
+    async def show(self, case: Case, at_once: str = "true") -> Any:
+        """Only where frames are drawn on demand is it sure that nothing of the page is drawn before its time."""
+        if not self._on_demand:
+            raise Unsupported("frames are drawn at any time")
+        # The document stays, with what was done to it.
+        await self.evaluate("(scrollTo(0, 0), document.adoptedStyleSheets = [], true)")
+        html = case.html.decode("utf-8")
+        content = self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html})
+        wanted: Params = {"expression": at_once, "returnByValue": True, "awaitPromise": True}
+        value = self._send("Runtime.evaluate", wanted)
+        try:
+            await self._first(content)
+            return _value(await self._first(value))
+        except CommandFailed as error:
+            raise Untestable(f"the page cannot be shown: {error.message}") from None
+
+    async def frame(self) -> None:
+        if self._on_demand:
+            await self._begin_frame({})
+        else:
+            await super().frame()
+
+    async def settle(self) -> bool:
+        if not self._on_demand:
+            return await super().settle()
+        await self.frame()
+        return bool(await self.inspect(at_rest(self._environment, focus=True)))
+
+    async def _begin_frame(self, params: Params) -> Any:
+        try:
+            return await self._call("HeadlessExperimental.beginFrame", params)
+        except CommandFailed as error:
+            raise Untestable(f"no frame could be drawn: {error.message}") from None
+
     async def screenshot(self) -> bytes:
+        if self._on_demand:
+            shot = await self._begin_frame({"screenshot": _SHOT_ON_DEMAND})
+            if not shot.get("screenshotData"):
+                raise Untestable("no picture could be taken")
+            return base64.b64decode(shot["screenshotData"])
         try:
             shot = await self._call("Page.captureScreenshot", _SHOT)
         except CommandFailed as error:
@@ -437,3 +471,12 @@ class ChromiumTab(Scripted):
         self.on_close()
         with contextlib.suppress(CommandFailed):
             await self._connection.call("Target.disposeBrowserContext", {"browserContextId": self._context})
+
+
+def _value(answer: Any) -> Any:
+    """What an expression came to."""
+    if "exceptionDetails" in answer:
+        details = answer["exceptionDetails"]
+        said = details.get("exception", {}).get("description") or details.get("text", "")
+        raise Untestable(f"a script failed: {said}")
+    return answer["result"].get("value")

@@ -10,7 +10,7 @@ from typing import Any
 from ...nouns import Build, Case, Environment, LaunchError
 from ...pixels import decode
 from ..processes import Child, discard, scratch
-from .base import TabCrashed, Untestable
+from .base import TabCrashed, Unsupported, Untestable
 
 
 class CommandBrowser:
@@ -49,7 +49,7 @@ class CommandTab:
         self._png: bytes | None = None
         self._child: Child | None = None
 
-    async def load(self, address: str) -> None:
+    async def load(self, address: str, *, afresh: bool = True) -> None:
         """`address` is a file here: the Lab writes the page to disk for command renderers."""
         folder = scratch("command")
         try:
@@ -100,8 +100,14 @@ class CommandTab:
     async def inspect(self, expression: str) -> Any:
         return await self.evaluate(expression)
 
-    async def settle(self) -> None:
+    async def show(self, case: Case, at_once: str = "true") -> Any:
+        raise Unsupported("a command renderer takes files only")
+
+    async def frame(self) -> None:
         return None
+
+    async def settle(self) -> bool:
+        return True
 
     async def resize(self, width: int, height: int) -> None:
         raise Untestable("a command renderer shows a page once")

@@ -346,10 +346,10 @@ class FirefoxTab(Scripted):
             command.cancel()
             command.add_done_callback(lambda c: c.cancelled() or c.exception())
 
-    async def load(self, address: str) -> None:
+    async def load(self, address: str, *, afresh: bool = True) -> None:
         self._stay(navigations=1)
         await self._ask("browsingContext.navigate", {"context": self._context, "url": address, "wait": "interactive"})
-        await self._wait_ready()
+        await self.inspect(ready(self._environment, afresh=afresh))
         if await self.inspect("document.URL") != address:
             # No event tells of a download: the tab stays as it was.
             raise Untestable("the page is a download")
@@ -361,16 +361,23 @@ class FirefoxTab(Scripted):
             self._left = asyncio.get_running_loop().create_future()
 
     async def set_content(self, html: str) -> None:
+        await self._write(html)
+        await self.inspect(ready(self._environment))
+
+    async def show(self, case: Case, at_once: str = "true") -> Any:
+        value = await self._write(case.html.decode("utf-8"), at_once)
+        await self.inspect(ready(self._environment, afresh=False))
+        return value
+
+    async def _write(self, html: str, at_once: str = "true") -> Any:
         self._stay(navigations=0)
-        await self.evaluate(f"(document.open(), document.write({json.dumps(html)}), document.close(), true)")
-        await self._wait_ready()
+        write = f"document.open(), document.adoptedStyleSheets = [], document.write({json.dumps(html)})"
+        # The end of the page is the end of its operations' time: what comes after is drawn.
+        return await self.evaluate(f"({write}, (value => (document.close(), value))({at_once}))")
 
     async def screen(self, case: Case, address: str) -> bytes | None:
         await self.set_content(case.html.decode("utf-8"))
         return await self.screenshot()
-
-    async def _wait_ready(self) -> None:
-        await self.inspect(ready(self._environment))
 
     async def _evaluate(self, expression: str, sandbox: str = "") -> Any:
         target = {"context": self._context, **({"sandbox": sandbox} if sandbox else {})}

@@ -28,7 +28,8 @@ _STILL = """
     } catch (e) {}
   }
   const e = ask('activeElement');
-  if (e && (e.isContentEditable || 'selectionStart' in e)) {
+  const blinks = e => e.isContentEditable || 'selectionStart' in e;
+  if (e && blinks(e) && getComputedStyle(e).caretColor !== 'rgba(0, 0, 0, 0)') {
     const hide = 'caret-color: transparent !important';
     try {  // a sheet that no selector and no attribute of the page can see
       const sheet = new CSSStyleSheet();
@@ -79,7 +80,12 @@ def _direction(environment: Environment) -> str:
     )
 
 
-def ready(environment: Environment) -> str:
+def frame() -> str:
+    """An expression whose promise ends when what scripts changed is on the screen, whatever still moves."""
+    return f"(async () => {{ {_FRAME} {_FRAME} return true; }})()"
+
+
+def ready(environment: Environment, *, afresh: bool = True) -> str:
     """An expression whose promise ends when the page that is there now is ready."""
     return (
         f"(async () => {{ {_ASK}"
@@ -87,17 +93,19 @@ def ready(environment: Environment) -> str:
         " await new Promise(done => addEventListener('load', done, {once: true}));"
         f"{_direction(environment)}"
         "if (ask('fonts')) await ask('fonts').ready;"
-        f"{_AFRESH} {_REST} }})()"
+        f"{_AFRESH if afresh else ''} {_REST} }})()"
     )
 
 
-def at_rest(environment: Environment) -> str:
-    """True when a page shown by content needs no wait at all; the picture taken right after is final."""
+def at_rest(environment: Environment, *, focus: bool = False) -> str:
+    """True when a page shown by content needs no wait at all; the picture taken right after is final. Something
+    may have the `focus`, if whoever gave it has seen to the caret."""
+    unfocused = "(!ask('activeElement') || ask('activeElement') === ask('body'))"
     return (
         f"(() => {{ {_ASK} {_direction(environment)}"
         "return ask('readyState') === 'complete'"
         " && (!ask('fonts') || ask('fonts').status === 'loaded')"
-        " && (!ask('activeElement') || ask('activeElement') === ask('body'))"
+        f"{'' if focus else f' && {unfocused}'}"
         " && Array.prototype.every.call(ask('images'), i => i.complete)"
         " && animations().length === 0 })()"
     )

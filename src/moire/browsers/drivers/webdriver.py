@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 
 from ...nouns import Build, Case, Environment, LaunchError
-from .base import BrowserGone, DriverError, Scripted, TabCrashed, Untestable
+from .base import BrowserGone, DriverError, Scripted, TabCrashed, Unsupported, Untestable
 from .ready import ready
 
 # A remote end may start a machine first.
@@ -176,11 +176,11 @@ class WebDriverTab(Scripted):
             self._browser.lost()
             raise
 
-    async def load(self, address: str) -> None:
+    async def load(self, address: str, *, afresh: bool = True) -> None:
         self._address = address
         await self._call("POST", "/url", {"url": address})
         await self._dismiss()
-        await self.evaluate(ready(self._environment))
+        await self.evaluate(ready(self._environment, afresh=afresh))
         await self._stayed()
 
     async def _dismiss(self) -> None:
@@ -206,6 +206,9 @@ class WebDriverTab(Scripted):
         """By address: a document written by script looks different in WebKit now and then."""
         await self.load(address)
         return await self.screenshot()
+
+    async def show(self, case: Case, at_once: str = "true") -> Any:
+        raise Unsupported("a document written by script looks different now and then")
 
     async def evaluate(self, expression: str) -> Any:
         script = (

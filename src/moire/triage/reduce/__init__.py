@@ -1,7 +1,11 @@
 """From a page that fails to the smallest page that fails in the same way."""
 
-from .judges import Asked, Command, Differs, Judge, Never, Signature
+from .command import Asked, Command
+from .differs import Differs
+from .judge import Judge, Never
 from .reduce import Reduced, Settings, Step, reduce
+from .signature import Signature
+from .stale import Stale
 
 __all__ = [
     "Asked",
@@ -12,6 +16,7 @@ __all__ = [
     "Reduced",
     "Settings",
     "Signature",
+    "Stale",
     "Step",
     "reduce",
 ]

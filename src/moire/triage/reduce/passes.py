@@ -351,7 +351,7 @@ def values(text: str) -> Asking:
     places = []
     for declaration in _declared(text):
         value = text[slice(*declaration.value)]
-        places.append([(Edit(*declaration.value, one),) for one in _simpler_values(value)])
+        places.append([(Edit(*declaration.value, one),) for one in simpler_values(value)])
     return (yield from first_of(text, places))
 
 
@@ -366,7 +366,7 @@ _COLOR = re.compile(
 )
 
 
-def _simpler_values(value: str) -> list[str]:
+def simpler_values(value: str) -> list[str]:
     plain = value.strip()
 
     def number(match: re.Match[str]) -> str:
@@ -432,4 +432,6 @@ FINE: dict[str, Pass] = {
     "one by one": chained(each_element, each_attribute, classes, each_declaration),
     "simpler": chained(script_lines, selectors, values, longhands, sheet_rules, texts, unwrapped, blanks),
 }
+# For what an operation brings into a page.
+BROUGHT = chained(subtrees, unwrapped, each_attribute, all_declarations, texts, values)
 SHAPELESS: dict[str, Pass] = {"tokens": tokens, "characters": characters}

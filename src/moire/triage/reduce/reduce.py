@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from ...nouns import Case
 from ...pages.source import broken, elements, parse
-from . import passes
-from .judges import Judge, Never
+from . import operations, passes
+from .judge import Judge, Never
 from .search import Search
 
 # Questions under way at once: each is a render in two builds, which fills two cores.
@@ -96,7 +96,8 @@ class _Reduction:
         found = learned or await self._judge.learn(self._case)
         if isinstance(found, Never):
             return found
-        text = self._case.html.decode(self._coding)
+        html = self._case.html.decode(self._coding)
+        text = operations.joined(self._case.update, html) if self._case.update else html
         try:
             smallest = await self._checked(text)
         except _Flaky:
@@ -133,8 +134,10 @@ class _Reduction:
             raise _Flaky
 
     async def _reduced(self, text: str) -> str:
-        shapeless = broken(text, parse(text)) or self._coding != "utf-8"
-        text = await self._pass("inline", passes.inlined(self._case.beside, self._coding), text)
+        html = self._html(text)
+        shapeless = broken(html, parse(html)) or self._coding != "utf-8"
+        text = await self._on_page("inline", passes.inlined(self._case.beside, self._coding), text)
+        text = await self._on_update("operations", operations.fewer, text)
         text = await self._focus(text)
         before = None
         rounds = 0
@@ -144,9 +147,11 @@ class _Reduction:
             if shapeless:
                 chosen = {**chosen, **passes.SHAPELESS}
             for name, one in chosen.items():
-                text = await self._pass(name, one, text)
+                text = await self._on_page(name, one, text)
+            text = await self._on_update("operations", operations.fewer, text)
+            text = await self._on_update("what operations bring", operations.simpler, text)
             self._anywhere = True
-            if (renamed := await self._pass("tags", passes.tags, text)) != text:
+            if (renamed := await self._on_page("tags", passes.tags, text)) != text:
                 text = renamed
                 await self._judge.follow(self._at(text))
             self._anywhere = False
@@ -177,19 +182,26 @@ class _Reduction:
 
     async def _focus(self, text: str) -> str:
         """The elements that the failure shows in may be all it takes."""
-        every = [node.name for node in elements(parse(text))]
+        html = self._html(text)
+        every = [node.name for node in elements(parse(html))]
         for name, nth in self._judge.suspects()[:SUSPECTS]:
             places = [n for n, one in enumerate(every) if one == name]
             if nth >= len(places):
                 continue
-            smaller = passes.only(text, [places[nth]])
+            smaller = passes.only(html, [places[nth]])
 
             def one(_: str, smaller: str = smaller) -> passes.Asking:
-                return smaller if (yield smaller) else text
+                return smaller if (yield smaller) else html
 
-            if (found := await self._pass("focus", one, text)) != text:
+            if (found := await self._on_page("focus", one, text)) != text:
                 return found
         return text
+
+    async def _on_page(self, name: str, one: passes.Pass, text: str) -> str:
+        return await self._pass(name, operations.on_page(one) if self._case.update else one, text)
+
+    async def _on_update(self, name: str, one: passes.Pass, text: str) -> str:
+        return await self._pass(name, one, text) if self._case.update else text
 
     async def _pass(self, name: str, one: passes.Pass, text: str) -> str:
         self._name = name
@@ -223,8 +235,14 @@ class _Reduction:
         self._settings.told(self._digest(text), answer)
         self._settings.asked(self._name, len(text))
 
+    def _html(self, text: str) -> str:
+        return operations.parted(text)[1] if self._case.update else text
+
     def _at(self, text: str) -> Case:
-        return replace(self._case, html=text.encode(self._coding))
+        if not self._case.update:
+            return replace(self._case, html=text.encode(self._coding))
+        update, html = operations.parted(text)
+        return replace(self._case, html=html.encode(self._coding), update=update)
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -1,0 +1,177 @@
+"""One hunt, whatever it hunts for: pages in order, verdicts out, findings looked into and kept.
+
+Pages are judged several at a time and dealt with in their order, so that the same seed gives the same findings
+whatever the machine. What is dealt with is on disk: a run that was killed goes on behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from ..browsers.lab import Lab
+from ..nouns import Build, Case, Verdict
+from ..store import Finding, PageRow, Run, Store
+
+T = TypeVar("T")
+
+# Pages under way at once: enough to keep every tab busy while results wait for their turn.
+AHEAD = 16
+# What is learnt from findings is learnt here, so that it does not depend on who was faster.
+PAGES_A_LESSON = 200
+# Pages without a finding are written together, so many or after so many seconds.
+ROWS, SECONDS = 64, 2.0
+# A crash, hang or difference is for people to see; the rest is counted.
+WORTH = frozenset(["different", "crashed", "hung"])
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One page in one build, or pair of builds. `pictures` are what the verdict rests on, by what they show."""
+
+    case: Case
+    build: str
+    verdict: Verdict
+    pictures: Sequence[tuple[str, bytes]] = ()
+
+
+class Hunt(Protocol):
+    """What one kind of hunt does its own way."""
+
+    builds: Sequence[Build]
+
+    def case(self, number: int) -> Case | None:
+        """A page by its number; None where there are no more."""
+        ...
+
+    async def judge(self, lab: Lab, case: Case) -> list[Judged]: ...
+
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
+        """Reduce it, name its cause, tell it from those that are known."""
+        ...
+
+    def learn(self, known: Sequence[Finding], number: int) -> None:
+        """From all that was found before a page, for the pages from there on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """0 is without end."""
+
+    pages: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told of every page that is dealt with, and of every finding."""
+
+    page: Callable[[int, Sequence[Judged]], None] = lambda number, judged: None
+    looking: Callable[[Judged], None] = lambda judged: None
+    finding: Callable[[Finding], None] = lambda finding: None
+
+
+async def follow(store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, stop: asyncio.Event, told: Told) -> bool:
+    """Hunt until the budget is used up or somebody says stop; whether it is used up."""
+    return await _Following(store, run, hunt, lab, budget, stop, told).run()
+
+
+class _Following:
+    def __init__(
+        self, store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, stop: asyncio.Event, told: Told
+    ) -> None:
+        self._store = store
+        self._run = run
+        self._hunt = hunt
+        self._lab = lab
+        self._budget = budget
+        self._stop = stop
+        self._told = told
+        self._under_way: deque[tuple[int, asyncio.Task[list[Judged]]]] = deque()
+        self._rows: list[PageRow] = []
+        self._begun = self._written = time.monotonic()
+        self._next = store.next_page(run)
+        self._known = [one for one in store.findings(run) if one.number < self._next]
+
+    async def run(self) -> bool:
+        self._hunt.learn(self._known, self._next // PAGES_A_LESSON * PAGES_A_LESSON)
+        try:
+            while not self._over():
+                self._fill()
+                if not self._under_way:
+                    return True
+                number, task = self._under_way[0]
+                if not await self._unless_stopped(task) or not await self._deal_with(number, task.result()):
+                    return False
+                self._under_way.popleft()
+            return not self._stop.is_set()
+        finally:
+            for _, task in self._under_way:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in self._under_way), return_exceptions=True)
+            self._write()
+
+    async def _unless_stopped(self, task: asyncio.Task[T]) -> bool:
+        """Whether it is done before anyone says stop."""
+        stop = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+        return task.done()
+
+    def _over(self) -> bool:
+        spent = time.monotonic() - self._begun
+        return self._stop.is_set() or bool(self._budget.seconds and spent >= self._budget.seconds)
+
+    def _fill(self) -> None:
+        while len(self._under_way) < AHEAD and not (self._budget.pages and self._next >= self._budget.pages):
+            if self._next and self._next % PAGES_A_LESSON == 0:
+                if self._under_way:
+                    return
+                self._hunt.learn(self._known, self._next)
+            case = self._hunt.case(self._next)
+            if case is None:
+                return
+            self._under_way.append((self._next, asyncio.create_task(self._hunt.judge(self._lab, case))))
+            self._next += 1
+
+    async def _deal_with(self, number: int, judged: list[Judged]) -> bool:
+        """Whether it was done before anyone said stop: then a finding waits as it is for the run to go on."""
+        for one in judged:
+            if one.verdict.kind in WORTH:
+                self._write()
+                self._store.keep(self._run, self._confirmed(number, one))
+                self._told.looking(one)
+                looking = asyncio.create_task(self._hunt.look_into(self._lab, one, number, self._known))
+                try:
+                    if not await self._unless_stopped(looking):
+                        return False
+                finally:
+                    looking.cancel()
+                    await asyncio.wait([looking])
+                finding = looking.result()
+                self._store.keep(self._run, finding)
+                self._known.append(finding)
+                self._told.finding(finding)
+        self._rows += [PageRow(number, one.build, one.verdict.kind, one.verdict.reason) for one in judged]
+        self._told.page(number, judged)
+        if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
+            self._write()
+        return True
+
+    def _confirmed(self, number: int, one: Judged) -> Finding:
+        kept = {name: self._store.blobs.add(png) for name, png in one.pictures}
+        page = self._store.blobs.add(one.case.html)
+        return Finding(number, one.build, "confirmed", one.verdict.kind, details={"page": page, "pictures": kept})
+
+    def _write(self) -> None:
+        if self._rows:
+            self._store.done(self._run, self._rows)
+            self._rows = []
+        self._written = time.monotonic()

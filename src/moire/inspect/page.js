@@ -1,0 +1,63 @@
+// What the page is, as opposed to how it looks: its tree, with shadow trees and the state of its fields, its style
+// sheets, what is scrolled, focused and animated, and the size of its window. One line a thing, each with its place.
+// A field named `lastChild` hides its form's own: what is asked is asked of the prototypes.
+(() => {
+  const getter = (prototype, name) => {
+    const own = Object.getOwnPropertyDescriptor(prototype, name);
+    return node => (own && own.get ? own.get.call(node) : undefined);
+  };
+  const kind = getter(Node.prototype, 'nodeType');
+  const nodeName = getter(Node.prototype, 'nodeName');
+  const lastChild = getter(Node.prototype, 'lastChild');
+  const previous = getter(Node.prototype, 'previousSibling');
+  const shadow = getter(Element.prototype, 'shadowRoot');
+  const scrolled = ['scrollLeft', 'scrollTop'].map(name => [name, getter(Element.prototype, name)]);
+  const lines = [];
+  const focused = document.activeElement;
+  const rules = (sheet, place) => {
+    let found;
+    try { found = sheet.cssRules; } catch (e) { lines.push(`${place} cannot be read`); return; }
+    if (sheet.disabled) lines.push(`${place} is off`);
+    for (let n = 0; n < found.length; n++) lines.push(`${place} rule ${n}: ${found[n].cssText}`);
+  };
+  const sheets = (root, place) => {
+    Array.from(root.styleSheets || [], (s, n) => rules(s, `${place}style sheet ${n}`));
+    Array.from(root.adoptedStyleSheets || [], (s, n) => rules(s, `${place}adopted sheet ${n}`));
+  };
+  const say = (place, what, value) => lines.push(`${place} ${what}: ${value}`);
+  const waiting = [[document, '']];
+  while (waiting.length) {
+    const [node, place] = waiting.pop();
+    if (kind(node) === Node.ELEMENT_NODE) {
+      const attributes = Element.prototype.getAttributeNames.call(node).sort()
+        .map(name => ` ${name}=${JSON.stringify(Element.prototype.getAttribute.call(node, name))}`);
+      lines.push(place + attributes.join(''));
+      for (const name of ['value', 'checked', 'indeterminate', 'selectedIndex', 'open'])
+        if (typeof node[name] !== 'object' && node[name] !== undefined && node[name] !== false && node[name] !== '')
+          say(place, name, node[name]);
+      for (const [name, get] of scrolled)
+        if (get(node)) say(place, name, get(node));
+      for (const name of [':modal', ':popover-open', ':fullscreen'])
+        try { if (Element.prototype.matches.call(node, name)) say(place, 'is', name); } catch (e) {}
+      if (node === focused && node !== document.body) say(place, 'has the', 'focus');
+      if (shadow(node)) {
+        sheets(shadow(node), `${place} shadow `);
+        waiting.push([shadow(node), `${place}/#shadow`]);
+      }
+    } else if (node.data !== undefined) {
+      say(place, 'text', JSON.stringify(node.data));
+    } else if (kind(node) === Node.DOCUMENT_TYPE_NODE) {
+      lines.push(`doctype ${node.name} ${node.publicId} ${node.systemId}`);
+    }
+    let n = 0;
+    for (let child = lastChild(node); child; child = previous(child))
+      waiting.push([child, `${place}/${nodeName(child).toLowerCase()}[-${++n}]`]);
+  }
+  sheets(document, '');
+  say('window', 'size', `${innerWidth} ${innerHeight}`);
+  say('window', 'scrolled', `${scrollX} ${scrollY}`);
+  say('window', 'mode', document.compatMode);
+  const moving = document.getAnimations ? document.getAnimations() : [];
+  for (const a of moving) say('animation', a.animationName || a.transitionProperty || '', `${a.playState} ${a.currentTime}`);
+  return lines;
+})()

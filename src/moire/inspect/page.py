@@ -1,0 +1,34 @@
+"""What a page is, as opposed to how it looks."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from ..browsers.drivers.base import Tab, Untestable
+
+Page = tuple[str, ...]
+# Of a line that says how two pages differ, so much is quoted.
+_QUOTED = 120
+
+
+@cache
+def script() -> str:
+    return files(__package__).joinpath("page.js").read_text("utf-8")
+
+
+async def page(tab: Tab) -> Page:
+    """Tree, fields, style sheets, scrolling, focus, window and animations, one line each."""
+    found = await tab.inspect(script())
+    if not isinstance(found, list):
+        raise Untestable("the page meddles with the answers of scripts")
+    return tuple(map(str, found))
+
+
+def apart(a: Page, b: Page) -> str:
+    """Where two pages are not the same page, in words; empty if they are."""
+    for one, other in zip(a, b, strict=False):
+        if one != other:
+            return f"{one[:_QUOTED]!r} and {other[:_QUOTED]!r}"
+    longer = max(a, b, key=len)
+    return "" if len(a) == len(b) else f"{longer[min(len(a), len(b))][:_QUOTED]!r} is only in one of them"

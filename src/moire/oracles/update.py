@@ -1,0 +1,196 @@
+"""Render update: a page changed by script must look like the same page loaded fresh.
+
+The updated page is shown, and then changed, each operation in a frame of its own. The fresh page is the same page,
+changed before anything of it is drawn. They must be the same page in the end; if they are and do not look the same,
+the browser has updated wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..browsers.drivers.base import Tab, Untestable
+from ..browsers.lab import Lab, Visit
+from ..inspect.page import Page, apart, page
+from ..nouns import Build, Case, Failure, Operation, Outcome, Shot, Verdict
+from ..pages.update import script
+from ..pixels import Measure
+from .change import CONFIRMATIONS, decide, together
+
+# A closer look at a page while it is shown.
+Closer = Callable[[Tab], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A page's picture, and what the page is."""
+
+    shot: Shot
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict, and the pictures of the updated and the fresh page that it rests on."""
+
+    verdict: Verdict
+    same_page: bool
+    updated: Sequence[Outcome]
+    fresh: Sequence[Outcome]
+
+
+async def nothing(tab: Tab) -> None:
+    return None
+
+
+async def judge(lab: Lab, build: Build, case: Case, measure: Measure, repeats: int = CONFIRMATIONS) -> Judged:
+    """The fast path to *same*, and the sure path to anything else."""
+    quick = await screened(lab, build, case)
+    if quick is not None:
+        once = conclude(quick[:1], quick[1:], measure)
+        if once.verdict.kind == "same":
+            return once
+    first = await together(updated(lab, build, case), fresh(lab, build, case))
+    once = conclude(first[:1], first[1:], measure)
+    if once.verdict.kind != "different":
+        return once
+    seen = [[one] for one in first]
+    for _ in range(repeats - 1):
+        for known, one in zip(seen, await together(updated(lab, build, case), fresh(lab, build, case)), strict=True):
+            known.append(one)
+    return conclude(seen[0], seen[1], measure)
+
+
+def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering | Failure], measure: Measure) -> Judged:
+    """A verdict from what was seen; no browser needed."""
+    outcomes = [[one if isinstance(one, Failure) else one.shot for one in seen] for seen in (updated, fresh)]
+    seen = [one for one in (*updated, *fresh) if isinstance(one, Rendering)]
+    parted = next((words for one in seen if (words := apart(seen[0].page, one.page))), "")
+    if parted and len(seen) == len(updated) + len(fresh):
+        verdict = Verdict("untestable", f"updated and fresh page are not the same page: {parted}")
+    else:
+        verdict = decide(outcomes[0], outcomes[1], measure)
+    return Judged(verdict, not parted, outcomes[0], outcomes[1])
+
+
+async def screened(
+    lab: Lab,
+    build: Build,
+    case: Case,
+    closer: Callable[[Rendering, Rendering], tuple[Closer, Closer] | None] | None = None,
+) -> tuple[Rendering, Rendering] | None:
+    """Both renderings by the fast path, if there is one for this page and build: to be confirmed before anyone is
+    told. If they call for a closer look, it is taken in the tab that shows the pages."""
+    if not _by_content(case):
+        return None
+
+    async def both(tab: Tab) -> tuple[Rendering, Rendering] | None:
+        try:
+            first = await _shown(tab, case, _update, nothing)
+            second = first and await _shown(tab, case, _load, nothing)
+            if first is None or second is None:
+                return None
+            looks = closer(first, second) if closer is not None else None
+            if looks is not None:
+                await _shown(tab, case, _load, looks[1])
+                await _shown(tab, case, _update, looks[0])
+            return first, second
+        finally:
+            if any(one.op == "resize" for one in case.update):
+                await tab.resize(case.environment.width, case.environment.height)
+
+    return await lab.warm(build, case.environment, both)
+
+
+Show = Callable[[Tab, Case], Awaitable[None]]
+
+
+async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering | None:
+    """None for a page that does not come to rest where nobody waits."""
+    await show(tab, case)
+    if not await tab.settle():
+        return None
+    shot = Shot(await tab.screenshot(), "fast")
+    await closer(tab)
+    return Rendering(shot, await page(tab))
+
+
+async def _update(tab: Tab, case: Case) -> None:
+    await tab.resize(case.environment.width, case.environment.height)
+    await tab.show(case, script.prepared(case.update))
+    await tab.frame()
+    await _operate(tab, case.update)
+
+
+async def _load(tab: Tab, case: Case) -> None:
+    environment = script.final(case.environment, case.update)
+    await tab.resize(environment.width, environment.height)
+    _check(await tab.show(case, script.at_once(case.update)))
+
+
+async def _operate(tab: Tab, update: Sequence[Operation]) -> None:
+    """Each operation in its own frame."""
+    for one in update:
+        if one.op == "resize":
+            await tab.resize(one["width"], one["height"])
+        else:
+            _check(await tab.evaluate(script.applied([one])))
+        if one.op == "script":
+            await tab.inspect(script.DONE)
+        await tab.frame()
+
+
+def _check(said: object) -> None:
+    if not isinstance(said, list):
+        raise Untestable("the page meddles with the answers of scripts")
+    for words in filter(None, said):
+        raise Untestable(f"an operation could not be done: {words}")
+
+
+async def updated(lab: Lab, build: Build, case: Case, closer: Closer = nothing) -> Rendering | Failure:
+    """Load, settle, operate, settle, shoot: in a fresh tab, by navigation."""
+
+    async def job(tab: Tab) -> Rendering:
+        await _operate(tab, case.update)
+        return await _pictured(tab, closer)
+
+    return _rendering(await lab.visit(build, script.loading(case, changed=False), job, afresh=False))
+
+
+async def fresh(lab: Lab, build: Build, case: Case, closer: Closer = nothing) -> Rendering | Failure:
+    """The same with the operations done before the page is drawn."""
+
+    async def job(tab: Tab) -> Rendering:
+        kept = await tab.evaluate(script.KEPT)
+        if not isinstance(kept, dict):
+            raise Untestable("the page does not let a script run at its end")
+        _check(kept.get("said"))
+        if not kept.get("whole"):
+            raise Untestable(script.TOO_SOON)
+        if any(one.op == "script" for one in case.update):
+            await tab.inspect(script.DONE)
+        return await _pictured(tab, closer)
+
+    return _rendering(await lab.visit(build, script.loading(case, changed=True), job, afresh=False))
+
+
+async def _pictured(tab: Tab, closer: Closer) -> Rendering:
+    await tab.settle()
+    shot = Shot(await tab.screenshot(), "navigation")
+    await closer(tab)
+    return Rendering(shot, await page(tab))
+
+
+def _rendering(seen: Visit[Rendering] | Failure) -> Rendering | Failure:
+    if isinstance(seen, Failure):
+        return seen
+    return replace(seen.value, shot=replace(seen.value.shot, blocked=seen.blocked, trouble=seen.trouble))
+
+
+def _by_content(case: Case) -> bool:
+    """Whether neither the page nor what its operations bring can run, load or leave."""
+    if any(one.op == "script" for one in case.update):
+        return False
+    brought = [value for one in case.update for _, value in one.arguments if isinstance(value, str)]
+    return replace(case, html=b"\n".join([case.html, *(value.encode() for value in brought)])).inert

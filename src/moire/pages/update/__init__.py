@@ -1,0 +1,1 @@
+"""Render updates: what is done to a page once it is shown."""

@@ -1,0 +1,61 @@
+// Runs a page's own code, in the global scope, once the page is there. What the code puts off to later (a frame, a
+// timer, the page's load, the reftests' signal) comes at its time; or, if all is to be done at once, in the order
+// asked for and before anything is drawn. Then, asking for boxes must not lay out the page either: code that asks
+// wants to force a layout, and is given nothing.
+async (code, atOnce) => {
+  const waiting = [];
+  const undo = [];
+  const put = (owner, name, property) => {
+    const before = Object.getOwnPropertyDescriptor(owner, name);
+    Object.defineProperty(owner, name, {configurable: true, ...property});
+    undo.push(() => before ? Object.defineProperty(owner, name, before) : delete owner[name]);
+  };
+  const late = atOnce ? f => waiting.push(f) : f => setTimeout(f);
+  const listen = EventTarget.prototype.addEventListener;
+  // The page is loaded already: whoever waits for that has waited long enough.
+  put(EventTarget.prototype, 'addEventListener', {writable: true, value: function (kind, f, ...rest) {
+    const owner = this || window;
+    if (f && (kind === 'load' && owner === window || kind === 'DOMContentLoaded' || kind === 'TestRendered'))
+      late(() => (f.handleEvent || f).call(f.handleEvent ? f : owner, new Event(kind)));
+    else listen.call(owner, kind, f, ...rest);
+  }});
+  if (atOnce) {
+    put(window, 'requestAnimationFrame', {writable: true, value: f => waiting.push(() => f(performance.now()))});
+    put(window, 'requestIdleCallback', {writable: true, value: f => waiting.push(() => f({timeRemaining: () => 9}))});
+    put(window, 'setTimeout', {writable: true, value: (f, _, ...a) =>
+      waiting.push(() => typeof f === 'function' ? f(...a) : (0, eval)(f))});
+    const sides = ['Top', 'Left', 'Width', 'Height'];
+    for (const side of sides) put(HTMLElement.prototype, `offset${side}`, {get: () => 0});
+    for (const side of sides) put(Element.prototype, `client${side}`, {get: () => 0});
+    for (const side of ['Width', 'Height']) put(Element.prototype, `scroll${side}`, {get: () => 0});
+    for (const side of ['Top', 'Left']) {
+      const before = Object.getOwnPropertyDescriptor(Element.prototype, `scroll${side}`);
+      put(Element.prototype, `scroll${side}`, {set: before.set, get: () => 0});
+    }
+    put(HTMLElement.prototype, 'offsetParent', {get: () => null});
+    put(HTMLElement.prototype, 'innerText', {
+      set: Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText').set,
+      get() { return this.textContent; },
+    });
+    put(Element.prototype, 'getBoundingClientRect', {writable: true, value: () => new DOMRect()});
+    put(Range.prototype, 'getBoundingClientRect', {writable: true, value: () => new DOMRect()});
+    put(Element.prototype, 'getClientRects', {writable: true, value: () => []});
+    put(SVGGraphicsElement.prototype, 'getBBox', {writable: true, value: () => new DOMRect()});
+    put(window, 'getComputedStyle', {writable: true, value: () =>
+      new Proxy({}, {get: (_, name) => name === 'getPropertyValue' ? () => '' : ''})});
+  }
+  let wrong = '';
+  try {
+    const before = window.onload;
+    (0, eval)(code);
+    const own = window.onload;
+    if (own && own !== before) late(() => own.call(window, new Event('load')));
+    // Whatever is put off by promises is put off for a few turns only.
+    for (let idle = 0; atOnce && idle < 50; idle++) {
+      await null;
+      while (waiting.length) { idle = 0; waiting.shift()(); await null; }
+    }
+  } catch (e) { wrong = String(e); }
+  for (const f of undo.reverse()) f();
+  return wrong;
+}

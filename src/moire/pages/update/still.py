@@ -1,0 +1,50 @@
+"""What is left out of pages that are to be updated: what moves, and what remembers.
+
+An updated page may look different from a fresh one by specification where something remembers how it was: a scroller
+keeps what it shows in place, an element its last size, an anchored box its fallback, a snapped scroller its target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from ...grammar.model import children
+from ...nouns import Operation
+from ..spec import web
+
+MOVING = re.compile(
+    r"(-webkit-)?(animation|transition)|view-transition|(scroll|view)-timeline|timeline-|offset-animation"
+)
+REMEMBERING = {
+    "scroll anchoring": re.compile(r"overflow-anchor"),
+    "last remembered size": re.compile(r"(contain-intrinsic-[a-z-]+|content-visibility)\s*:[^;}]*\bauto\b"),
+    "anchor fallback": re.compile(r"position-try"),
+    "scroll snapping": re.compile(r"scroll-snap-(type|align)|scroll-initial-target"),
+}  # fmt: skip
+_DECLARED = re.compile(
+    rf"{MOVING.pattern}|overflow-anchor|contain-intrinsic|content-visibility|position-try|scroll-snap"
+)
+# Rules that load something or speak of other documents: pages with them are slow to show, and not by what they test.
+_RULES = ("@font-face", "@namespace")
+
+
+def weights(given: Mapping[str, int]) -> dict[str, int]:
+    """The same weights for pages in which nothing moves and nothing remembers."""
+    grammar = web.grammar()
+    made = dict(given)
+    for edge, child in children("declaration", grammar.rules["declaration"]):
+        if _DECLARED.match(web.first_text(child)):
+            made[edge] = 0
+    for edge, child in children("rule", grammar.rules["rule"]):
+        if web.first_text(child).startswith(_RULES):
+            made[edge] = 0
+    return web.pinched(grammar, made)
+
+
+def remembers(html: bytes, update: Iterable[Operation]) -> str:
+    """Which feature of a page and its operations remembers by specification, if one does."""
+    brought = [value for one in update for _, value in one.arguments if isinstance(value, str)]
+    declared = [f"{one['name']}:{one['value']}" for one in update if one.op == "set-style"]
+    text = "\n".join([html.decode("utf-8", "replace"), *brought, *declared]).lower()
+    return next((name for name, words in REMEMBERING.items() if words.search(text)), "")

@@ -1,0 +1,42 @@
+"""Pages and pictures by content: each is written once, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from .database import StoreError
+
+
+class Blobs:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, data: bytes) -> str:
+        """Its name, once it is on disk for good."""
+        name = hashlib.sha256(data).hexdigest()[:40]
+        place = self._place(name)
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part = place.with_name(f"{place.name}.{os.getpid()}.part")
+            try:
+                with part.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                part.replace(place)
+            finally:
+                part.unlink(missing_ok=True)
+        return name
+
+    def read(self, name: str) -> bytes:
+        try:
+            return self._place(name).read_bytes()
+        except OSError as error:
+            raise StoreError(
+                f"{self._place(name)} cannot be read: {error.strerror}.", "It is a part of a run."
+            ) from None
+
+    def _place(self, name: str) -> Path:
+        return self._folder / name[:2] / name[2:]

@@ -1,0 +1,86 @@
+"""The database file: ours or not, its version, and what is wrong with it in words."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..nouns import MoireError
+
+# "Moir", so that a file says whose it is.
+APPLICATION = 0x4D6F6972
+# Seconds that one writer waits for another.
+PATIENCE = 30.0
+# Each is done once, in order; `user_version` counts them. None is ever changed.
+MIGRATIONS = (
+    """
+    CREATE TABLE runs (
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, settings TEXT NOT NULL,
+      begun TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0, state TEXT NOT NULL, notes TEXT NOT NULL DEFAULT '{}'
+    );
+    CREATE TABLE pages (
+      run INTEGER NOT NULL REFERENCES runs, number INTEGER NOT NULL, build TEXT NOT NULL,
+      verdict TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (run, number, build)
+    ) WITHOUT ROWID;
+    CREATE TABLE findings (
+      id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, number INTEGER NOT NULL, build TEXT NOT NULL,
+      state TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL, details TEXT NOT NULL,
+      UNIQUE (run, number, build)
+    );
+    CREATE INDEX findings_by_signature ON findings (run, signature);
+    """,
+)
+
+
+class StoreError(MoireError):
+    """The store cannot be used as it is."""
+
+
+@contextmanager
+def told(place: Path) -> Iterator[None]:
+    """SQLite's errors as sentences."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise StoreError(f"{place} is in use by another run.", "Wait for it to end.") from None
+        if "full" in str(error):
+            raise StoreError(f"There is no room for {place}.", "Make room, then resume the run.") from None
+        raise StoreError(f"{place} cannot be used: {error}.", "Check its permissions and the free space.") from None
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{place} is damaged: {error}.", "Move it away; its pictures stay beside it.") from None
+
+
+def opened(place: Path) -> sqlite3.Connection:
+    """The database, made or brought up to date."""
+    with told(place):
+        try:
+            connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"{place} cannot be opened: {error}.", "Check the path and its permissions.") from None
+        try:
+            _up_to_date(connection, place)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _up_to_date(connection: sqlite3.Connection, place: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (whose,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if whose != APPLICATION and (tables or version):
+        raise StoreError(f"{place} is a database of something else.", "Give --store another folder.")
+    if version > len(MIGRATIONS):
+        raise StoreError(f"{place} was written by a newer Moire.", "Use that one, or give --store another folder.")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    for number in range(version, len(MIGRATIONS)):
+        connection.executescript(
+            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {MIGRATIONS[number]}"
+            f" PRAGMA user_version = {number + 1}; COMMIT;"
+        )

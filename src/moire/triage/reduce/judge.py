@@ -1,0 +1,38 @@
+"""Does a page still fail, and in the same way?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ...nouns import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Why a page cannot be reduced."""
+
+    verdict: Literal["same", "flaky", "untestable"]
+    reason: str
+
+
+class Judge(Protocol):
+    renders: int
+
+    async def learn(self, case: Case) -> Never | str:
+        """Look at the page as it is given: what its failure is, in words."""
+        ...
+
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+        """Whether the page still fails in the same way; `anywhere`, whatever its elements are called; `careful`, as
+        a browser shows it to anyone, and not by a shorter way."""
+        ...
+
+    async def follow(self, case: Case | None) -> None:
+        """The page is still the same, but calls its parts by plain names now; by those it began with, if none is
+        given."""
+        ...
+
+    def suspects(self) -> list[tuple[str, int]]:
+        """Elements that the failure shows in, by name and place among those of that name; the likeliest first."""
+        ...
