@@ -2,55 +2,107 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
+import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from ..browsers.lab import Lab, LabOptions
-from ..hunts import change as change_hunt
-from ..nouns import Build, Case, Exit, MoireError
-from ..pages.make import Pages
-from ..pixels import Measure
-from ..reports.folder import Folder
+from ..hunts import begin
+from ..hunts.run import Hunt, Judged, Told, follow
+from ..nouns import Build, Exit, MoireError, UsageError
+from ..pages.update import still
+from ..reports.run import write
+from ..store import Finding, Run, Store
 from . import options, sources
 from .progress import pages as page_progress
 from .root import cli, run
 
-# A crash, hang or difference is for people to see; the rest is counted.
-_FINDINGS = {"different", "crashed", "hung"}
-SHOWN_REASONS = 10
+F = TypeVar("F", bound=Callable[..., Any])
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_NAME = re.compile(r"[\w.-]+")
 
 
-@cli.group()
-def hunt() -> None:
+def seconds(_context: click.Context, _option: click.Parameter, text: str | None) -> float:
+    """`90`, `90s`, `30m`, `8h`, `2d`."""
+    if text is None:
+        return 0.0
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None or not float(found[1]):
+        raise UsageError(f"--time {text} is no time.", "Write for example 90s, 30m or 8h.")
+    return float(found[1]) * _SECONDS[found[2] or "s"]
+
+
+def run_options(function: F) -> F:
+    """What every hunt takes."""
+    for option in reversed(
+        [
+            click.option("--pages", type=click.IntRange(1), help="How many pages to show; 500 if no --time is given."),
+            click.option("--time", "seconds", callback=seconds, metavar="TIME", help="How long: 90s, 30m, 8h."),
+            click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages."),
+            sources.size_option,
+            sources.page_options,
+            click.option("--name", default="", help="What to call the run; by default its kind and a number."),
+            options.store_option,
+            click.option("-o", "--output", type=click.Path(path_type=Path), help="The report; STORE/NAME by default."),
+            click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found."),
+            options.lab_options,
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+@cli.group(invoke_without_command=True)
+@click.option("--resume", metavar="RUN", help="Go on with a run that was broken off.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The resumed run's report.")
+@click.option("--fail-on-finding", is_flag=True, help="Exit 1 when the resumed run has found anything.")
+@options.store_option
+@options.lab_options
+@click.pass_context
+def hunt(
+    context: click.Context, resume: str | None, output: Path | None, fail_on_finding: bool, store: Path,
+    deadline: float, serve_host: str,
+) -> int:  # fmt: skip
     """Hunt for rendering bugs.
 
+    The first Ctrl-C ends a hunt in order, with its report; a second one at once. Either way, and after a kill,
+    `--resume` goes on where it was.
+
     \b
-    Example:
+    Examples:
+      moire hunt update chromium@156 --time 30m
       moire hunt change --base chromium@150 --new chromium@156 --pages 500
+      moire hunt --resume update-1
     """
+    if context.invoked_subcommand is not None:
+        if resume is not None:
+            raise UsageError("--resume takes no other hunt.", f"Run `moire hunt --resume {resume}`.")
+        return Exit.DONE
+    if resume is None:
+        raise UsageError("There is nothing to hunt for.", "Run `moire hunt --help`.")
+    with Store(store, make=False) as kept:
+        known = kept.run(resume)
+        builds = options.builds(tuple(begin.names(known.settings)))
+        begin.check(known.settings, builds)
+        return _go(kept, known, builds, output, fail_on_finding, options.lab(deadline, serve_host))
 
 
 @hunt.command()
 @click.option("--base", required=True, metavar="BUILD", help="The build that is taken for right.")
 @click.option("--new", "new_", required=True, metavar="BUILD", help="The build under test.")
-@click.option("--pages", default=500, show_default=True, type=click.IntRange(1), help="How many pages to show.")
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages.")
-@sources.size_option
-@sources.page_options
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("runs/change"), show_default=True)
-@click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found.")
-@options.lab_options
-def change(
-    base: str, new_: str, pages: int, seed: int, size: int, measure: str, output: Path, fail_on_finding: bool,
-    deadline: float, serve_host: str, **how: Any,
-) -> int:  # fmt: skip
+@run_options
+def change(base: str, new_: str, **how: Any) -> int:
     """Fuzz two builds with the same pages and report what changed.
 
     Pages come from the web's grammar, as far as both builds understand it.
@@ -58,59 +110,156 @@ def change(
     \b
     Examples:
       moire hunt change --base chromium@150 --new chromium@156
-      moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o runs/108-116
+      moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o reports/108-116
     """
-    builds = options.builds((base, new_))
-    difference = options.the_measure(measure)
-    settings = {"base": base, "new": new_, "pages": pages, "seed": seed, "size": size, "measure": measure}
+    return _begin("change", (base, new_), (), {}, lambda weights: weights, **how)
+
+
+@hunt.command()
+@click.argument("builds", nargs=-1, required=True, metavar="BUILD...")
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path), help="Your own pages, a folder, instead of made ones."
+)
+@click.option(
+    "--operations", default=4, show_default=True, type=click.IntRange(1, 50), help="Updates a page, at the most."
+)
+@click.option(
+    "--reference", "references", multiple=True, metavar="BUILD", help="Try findings in this build, too; again for more."
+)
+@click.option("--no-guidance", is_flag=True, help="Draw operations by fixed weights, whatever was found.")
+@click.option("--measure", default="exact", show_default=True, help="What counts as different.")
+@run_options
+def update(
+    builds: tuple[str, ...], folder: Path | None, operations: int, references: tuple[str, ...], no_guidance: bool,
+    **how: Any,
+) -> int:  # fmt: skip
+    """Look for pages that a script changes and that then look otherwise than the same page loaded fresh.
+
+    Needs no other browser to compare with: every difference is a bug of the build itself.
+
+    \b
+    Examples:
+      moire hunt update chromium@156 --pages 2000
+      moire hunt update chromium@156 firefox@153 --time 30m --reference webkit@2.50
+      moire hunt update firefox@153 --from my-pages --operations 8
+    """
+    own = _own_pages(folder) if folder is not None else []
+    settings = {"operations": operations, "guided": not no_guidance, "own": own}
+    return _begin("update", builds, references, settings, still.weights, **how)
+
+
+def _own_pages(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder.", "Give --from the folder that your pages are in.")
+    found = sorted(str(p.resolve()) for p in folder.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
+    if not found:
+        raise UsageError(f"There are no pages in {folder}.", "Pages end in .html or .htm.")
+    return found
+
+
+def _begin(
+    kind: str, tested: Sequence[str], references: Sequence[str], settings: dict[str, Any],
+    shaped: Callable[[dict[str, int]], dict[str, int]], *, pages: int | None, seconds: float, seed: int, size: int,
+    measure: str, name: str, store: Path, output: Path | None, fail_on_finding: bool, deadline: float,
+    serve_host: str, **how: Any,
+) -> int:  # fmt: skip
+    builds = options.builds((*tested, *references))
+    options.the_measure(measure)
+    lab_options = options.lab(deadline, serve_host)
+    if name and not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits, dots and dashes.")
     options.folder_for(output)
-    folder = Folder(output, builds[0], builds[1], settings)
-    asked = [build for build in builds if build.engine != "command"]
-    source = Pages(sources.weights(builds=asked, **how))
-    cases = change_hunt.cases(source, seed, pages, size)
-    seen, index = run(_hunt(builds, difference, cases, pages, folder, options.lab(deadline, serve_host)))
-    found = sum(seen[kind] for kind in _FINDINGS)
-    click.echo(f"{found} findings. Open {index}")
-    if seen["untestable"] == pages:
+    asked = [build for build in builds[: len(tested)] if build.engine != "command"]
+    with Store(store) as kept:
+        weights = shaped(sources.weights(builds=asked, **how))
+        whole = {
+            "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
+            "pages": pages or (0 if seconds else 500), "seconds": seconds, "seed": seed, "size": size,
+            "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), **settings,
+        }  # fmt: skip
+        # What cannot be hunted for leaves no run behind.
+        begin.hunt(kind, whole, builds, kept.blobs)
+        return _go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, lab_options)
+
+
+def _go(
+    store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, lab: LabOptions
+) -> int:
+    place = output or store.folder / known.name
+    options.folder_for(place)
+    hunt = begin.hunt(known.kind, known.settings, builds, store.blobs)
+    with store.writing(known):
+        try:
+            run(_hunt(store, known, hunt, builds, lab))
+        finally:
+            # Also when the hunt is broken off: what was found so far is worth a report.
+            index = write(store, store.run(known.name), place) if store.next_page(known) else None
+    found = store.findings(known)
+    words = f"{len(found)} findings of {len({one.signature for one in found})} kinds in {store.next_page(known)} pages."
+    click.echo(f"{words} Open {index}" if index else words)
+    if store.run(known.name).state == "stopped":
+        click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
+    verdicts = store.verdicts(known)
+    if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
         raise MoireError("Not one page could be tested.", "The report says why.")
     return Exit.ERROR if fail_on_finding and found else Exit.DONE
 
 
-async def _hunt(
-    builds: list[Build], measure: Measure, cases: Iterator[Case], pages: int, folder: Folder, lab_options: LabOptions
-) -> tuple[Counter[str], Path | None]:
-    base, new = builds
-    verdicts: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    index: Path | None = None
+async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], lab_options: LabOptions) -> None:
     begun = time.monotonic()
+    done = False
     lab = Lab(builds, lab_options)
+    budget = begin.budget(known.settings)
+    seen: Counter[str] = Counter()
+    for (_, verdict), count in store.verdicts(known).items():
+        seen[verdict] += count
     try:
-        async with lab, aclosing(change_hunt.hunt(lab, base, new, measure, cases)) as hunt:
-            for build in builds:
+        async with lab:
+            for build in hunt.builds:
                 await lab.start(build)
-            folder.begin()
-            with page_progress() as bar:
-                task = bar.add_task(f"{base.name} | {new.name}", total=pages, found="")
-                async for judged in hunt:
-                    verdicts[judged.verdict.kind] += 1
-                    if judged.verdict.kind in _FINDINGS:
-                        folder.add(judged)
-                    elif judged.verdict.kind == "untestable":
-                        reasons[judged.verdict.reason] += 1
-                    words = ", ".join(f"{n} {kind}" for kind, n in sorted(verdicts.items()) if kind != "same")
-                    bar.update(task, advance=1, found=words)
+            with page_progress() as bar, _interrupts() as stop:
+                task = bar.add_task(known.name, total=budget.pages or None, found="", completed=store.next_page(known))
+
+                def words(more: str = "") -> str:
+                    counts = [f"{n} {kind}" for kind, n in sorted(seen.items()) if kind != "same"]
+                    return ", ".join([*counts, *([more] if more else [])])
+
+                def page(number: int, judged: Sequence[Judged]) -> None:
+                    seen.update(one.verdict.kind for one in judged)
+                    left = f"{max(0, budget.seconds - (time.monotonic() - begun)):.0f} s left" if budget.seconds else ""
+                    bar.update(task, completed=number + 1, found=words(left))
+
+                def looking(judged: Judged) -> None:
+                    bar.update(task, found=words(f"looking into one that {judged.build} shows {judged.verdict.kind}"))
+
+                def finding(one: Finding) -> None:
+                    bar.console.print(f"{one.signature}{' (known)' if one.state == 'duplicate' else ''}")
+
+                done = await follow(store, known, hunt, lab, budget, stop, Told(page, looking, finding))
     finally:
-        # Also when the hunt is broken off: what was found so far is worth a report.
-        seconds = time.monotonic() - begun
-        done = verdicts.total()
-        if done:
-            index = folder.finish({
-                "pages": done, **dict(sorted(verdicts.items())),
-                "seconds": round(seconds, 1), "pages a second": round(done / max(seconds, 0.1), 1),
-                **{build.name: str(lab.health(build)) for build in builds},
-                **{f"untestable: {reason}": n for reason, n in reasons.most_common(SHOWN_REASONS)},
-            })  # fmt: skip
-        if done < pages:
-            click.echo(f"Ended after {done} of {pages} pages." + (f" Open {index}" if index else ""), err=True)
-    return verdicts, index
+        notes = {build.name: str(lab.health(build)) for build in builds}
+        store.end(known, "done" if done else "stopped", time.monotonic() - begun, notes)
+
+
+@contextmanager
+def _interrupts() -> Iterator[asyncio.Event]:
+    """The first Ctrl-C sets the event, the next ends the work at once."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:
+        click.echo("Ending in order; once more to end at once.", err=True)
+        stop.set()
+        for which in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(which)
+            signal.signal(which, signal.default_int_handler)
+
+    for which in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(which, first)
+    try:
+        yield stop
+    finally:
+        if not stop.is_set():
+            for which in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(which)
+                signal.signal(which, signal.default_int_handler)

@@ -54,6 +54,13 @@ def lab_options(function: F) -> F:
     return function
 
 
+def store_option(function: F) -> F:
+    return click.option(
+        "--store", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, envvar="MOIRE_STORE",
+        help="The folder that keeps runs.",
+    )(function)  # fmt: skip
+
+
 def lab(deadline: float, serve_host: str) -> LabOptions:
     if not 0 < deadline < math.inf:
         raise UsageError(f"--deadline {deadline:g} leaves no time.", "Give seconds above 0.")

@@ -27,6 +27,7 @@ def cli() -> None:
     Examples:
       moire browsers doctor
       moire compare page.html --build chromium@150 --build chromium@156
+      moire hunt update chromium@156 --time 30m
       moire hunt change --base chromium@150 --new chromium@156 --pages 500
     """
 
@@ -44,7 +45,7 @@ def main() -> None:
     # Asked to end, a run ends in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Verbs for bisect scripts speak another language of exit codes, also when they are misused.
-    check = sys.argv[1:2] == ["check"]
+    check = sys.argv[1:2] in (["check"], ["check-update"])
     if sys.stdout is None:
         _say("Standard output is closed: there is nowhere to put the result.")
         sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
@@ -92,4 +93,4 @@ def _say(sentence: str) -> None:
 
 
 # The verbs hang themselves on `cli`.
-from . import browsers, grammar, hunt, pages, reduce, shoot  # noqa: E402, F401
+from . import browsers, grammar, hunt, pages, reduce, runs, shoot, update  # noqa: E402, F401

@@ -1,51 +1,65 @@
-"""Change hunt: seeded pages over two builds; whatever looks different, and stays so, is a finding."""
+"""Change hunt: pages that two builds do not show alike."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..browsers.lab import Lab
-from ..nouns import Build, Case, Outcome, Verdict
+from ..nouns import Build, Case, Shot
 from ..oracles.change import screen_and_confirm
 from ..pages.make import Pages
 from ..pixels import Measure
+from ..store import Finding
+from ..store.blobs import Blobs
+from ..triage.reduce import Differs, Signature
+from .finding import Looking
+from .run import Judged
 
-# Pages under way at once: enough to keep every tab busy while results wait for their turn.
-AHEAD = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    case: Case
-    verdict: Verdict
-    outcomes: list[list[Outcome]]
+# Questions of a reduction at once: each is a render in two builds, which fills two cores.
+AHEAD = 1
 
 
-def cases(source: Pages, seed: int, pages: int, size: int) -> Iterator[Case]:
-    """Page n of a seed is the same page however many are asked for."""
-    return (source.page(seed * 1_000_000 + n, size) for n in range(pages))
+@dataclass
+class ChangeHunt:
+    builds: Sequence[Build]
+    pages: Pages
+    seed: int
+    size: int
+    measure: Measure
+    blobs: Blobs
+
+    @property
+    def _pair(self) -> str:
+        return " | ".join(build.name for build in self.builds)
+
+    def case(self, number: int) -> Case:
+        """Page n of a seed is the same page however many are asked for."""
+        return self.pages.page(self.seed * 1_000_000 + number, self.size)
+
+    def learn(self, known: Sequence[Finding], number: int) -> None:
+        return None
+
+    async def judge(self, lab: Lab, case: Case) -> list[Judged]:
+        return [await self._judge(lab, case)]
+
+    async def _judge(self, lab: Lab, case: Case) -> Judged:
+        base, new = self.builds
+        verdict, taken = await screen_and_confirm(lab, base, new, case, self.measure)
+        shots = [(build.name, seen[0]) for build, seen in zip(self.builds, taken, strict=True) if seen]
+        return Judged(case, self._pair, verdict, [(name, shot.png) for name, shot in shots if isinstance(shot, Shot)])
+
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
+        async def more(case: Case) -> Mapping[str, object]:
+            return {}
+
+        looking = Looking(
+            self.blobs, lambda signature, case: _words(self._pair, signature), lambda case: self._judge(lab, case),
+            more, AHEAD,
+        )  # fmt: skip
+        return await looking.into(Differs(lab, self.builds[0], self.builds[1], self.measure), judged, number, known)
 
 
-async def hunt(
-    lab: Lab, base: Build, new: Build, measure: Measure, pages: Iterator[Case]
-) -> AsyncGenerator[Judged, None]:
-    """Judged pages in the order of `pages`, however they finish."""
-    waiting: list[asyncio.Task[Judged]] = []
-
-    async def judge(case: Case) -> Judged:
-        verdict, outcomes = await screen_and_confirm(lab, base, new, case, measure)
-        return Judged(case, verdict, outcomes)
-
-    try:
-        for case in pages:
-            waiting.append(asyncio.create_task(judge(case)))
-            if len(waiting) >= AHEAD:
-                yield await waiting.pop(0)
-        while waiting:
-            yield await waiting.pop(0)
-    finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+def _words(pair: str, signature: Signature) -> str:
+    properties = ",".join(sorted(signature.properties)[:3])
+    return " ".join(filter(None, [pair, signature.strength, signature.stage, properties, signature.where]))

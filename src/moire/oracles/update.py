@@ -14,7 +14,7 @@ from ..browsers.drivers.base import Tab, Untestable
 from ..browsers.lab import Lab, Visit
 from ..inspect.page import Page, apart, page
 from ..nouns import Build, Case, Failure, Operation, Outcome, Shot, Verdict
-from ..pages.update import script
+from ..pages.update import script, still
 from ..pixels import Measure
 from .change import CONFIRMATIONS, decide, together
 
@@ -44,8 +44,13 @@ async def nothing(tab: Tab) -> None:
     return None
 
 
-async def judge(lab: Lab, build: Build, case: Case, measure: Measure, repeats: int = CONFIRMATIONS) -> Judged:
-    """The fast path to *same*, and the sure path to anything else."""
+async def judge(
+    lab: Lab, build: Build, case: Case, measure: Measure, repeats: int = CONFIRMATIONS, *, remembering: bool = False
+) -> Judged:
+    """The fast path to *same*, and the sure path to anything else. Pages that may remember how they were, by
+    specification, are not judged unless asked for."""
+    if not remembering and (feature := still.remembers(case.html, case.update)):
+        return Judged(Verdict("untestable", f"the page may remember how it was: {feature}"), False, [], [])
     quick = await screened(lab, build, case)
     if quick is not None:
         once = conclude(quick[:1], quick[1:], measure)
@@ -69,6 +74,8 @@ def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering |
     parted = next((words for one in seen if (words := apart(seen[0].page, one.page))), "")
     if parted and len(seen) == len(updated) + len(fresh):
         verdict = Verdict("untestable", f"updated and fresh page are not the same page: {parted}")
+    elif len(seen) == len(updated) + len(fresh) and len({one.shot.png for one in seen}) == 1:
+        verdict = Verdict("same")
     else:
         verdict = decide(outcomes[0], outcomes[1], measure)
     return Judged(verdict, not parted, outcomes[0], outcomes[1])
@@ -167,7 +174,7 @@ async def fresh(lab: Lab, build: Build, case: Case, closer: Closer = nothing) ->
             raise Untestable("the page does not let a script run at its end")
         _check(kept.get("said"))
         if not kept.get("whole"):
-            raise Untestable(script.TOO_SOON)
+            raise Untestable("the page was drawn before it was complete")
         if any(one.op == "script" for one in case.update):
             await tab.inspect(script.DONE)
         return await _pictured(tab, closer)

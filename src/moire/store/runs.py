@@ -20,6 +20,7 @@ from .database import opened, told
 
 DATABASE = "moire.sqlite"
 State = Literal["running", "stopped", "done"]
+FindingState = Literal["confirmed", "example", "duplicate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Finding:
 
     number: int
     build: str
-    state: Literal["confirmed", "example", "duplicate"]
+    state: FindingState
     kind: str
     signature: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -51,8 +51,8 @@ def would_not_start(build: Build, said: object) -> LaunchError:
 
 class Tab(Protocol):
     async def load(self, address: str, *, afresh: bool = True) -> None:
-        """Navigate, and return when the page is ready: load, fonts, laid out `afresh` where that can make no
-        difference, stilled, two frames."""
+        """Navigate, and return when the page is ready: load, fonts, a reftest's own word, or laid out `afresh` where
+        that can make no difference, stilled, two frames. Without `afresh`, neither."""
 
     async def set_content(self, html: str) -> None:
         """Replace the document by `html`, and return when the page is ready."""

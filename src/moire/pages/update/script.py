@@ -10,6 +10,30 @@ from importlib.resources import files
 
 from ...nouns import Case, Environment, Operation, Update
 
+# A statement for each operation; `on` stands for its target. The window's size is not a page's own to change.
+_STATEMENTS = {
+    "insert-node": "{on}.insertAdjacentHTML({position}, {html})",
+    "delete-node": "{on}.remove()",
+    "move-node": "document.querySelector({to}).insertAdjacentElement({position}, {on})",
+    "set-attribute": "{on}.setAttribute({name}, {value})",
+    "remove-attribute": "{on}.removeAttribute({name})",
+    "toggle-class": "{on}.classList.toggle({name})",
+    "set-style": "{on}.style.setProperty({name}, {value})",
+    # The first text, so that elements stay.
+    "set-text": "(e => {{ const text = [...e.childNodes].find(n => n.nodeType === Node.TEXT_NODE);"
+    " if (text) text.data = {value}; else e.prepend({value}); }})({on})",
+    "insert-rule": "document.styleSheets[{sheet}].insertRule({rule}, {index})",
+    "delete-rule": "document.styleSheets[{sheet}].deleteRule({index})",
+    "focus": "{on}.focus()",
+    "scroll": "{on}.scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})",
+    "resize": "",
+    "open": "(e => {{ if (!e.show) e.open = true; else if (!e.open) {{ if ({modal}) e.showModal(); else e.show(); }}"
+    " }})({on})",
+    "close": "(e => {{ if (e.close) e.close(); else e.open = false; }})({on})",
+    "set-value": "{on}.value = {value}",
+    "set-checked": "{on}.checked = {value}",
+    "script": "await own({code})",
+}
 # What may put a caret on the screen, which blinks.
 _FOCUSING = frozenset(["focus", "open", "script"])
 _HIDE_CARET = (
@@ -18,31 +42,53 @@ _HIDE_CARET = (
 )
 # Where a page that changed before it was drawn keeps what its operations said.
 _KEPT = "window[Symbol.for('moire')]"
-# Reftests say by a class when they are done. Where the page's own code runs later, so does the signal it may wait for.
+KEPT = f"{_KEPT} || null"
+# Reftests say by a class when they are done.
 _WAITS = "document.documentElement.classList.contains('reftest-wait')"
 DONE = f"(async () => {{ while ({_WAITS}) await new Promise(done => requestAnimationFrame(done)); return true; }})()"
 # Nothing drawn yet, as far as an engine tells.
 _UNDRAWN = "!performance.getEntriesByType('paint').length"
-TOO_SOON = "the page was drawn before it was complete"
 
 
 @cache
-def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8")
+def _own() -> str:
+    return files(__package__).joinpath("own.js").read_text("utf-8")
 
 
-def _literal(update: Iterable[Operation]) -> str:
+def literal(value: object) -> str:
     """JSON that is at home in a script of any encoding."""
-    return json.dumps([one.plain for one in update]).replace("<", "\\u003c")
+    return json.dumps(value).replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def statement(one: Operation) -> str:
+    """The operation as one would write it by hand."""
+    values = {name: literal(value) for name, value in one.arguments}
+    on = f"document.querySelector({values.get('target')})" if one.plain.get("target") else "window"
+    return _STATEMENTS[one.op].format(on=on, **values)
+
+
+def _guarded(one: Operation) -> str:
+    """It says what went wrong, or nothing."""
+    missing = ""
+    for name in ("target", "to"):
+        if one.plain.get(name):
+            there = f"document.querySelector({literal(one[name])})"
+            missing += f"if (!{there}) throw new Error({literal(f'there is no {one[name]}')}); "
+    return f"try {{ {missing}const wrong = {_answer(one)}; said.push(wrong); }} catch (e) {{ said.push(String(e)); }}"
+
+
+def _answer(one: Operation) -> str:
+    return statement(one) if one.op == "script" else f"(({statement(one)}), '')" if statement(one) else "''"
 
 
 def applied(update: Iterable[Operation], *, at_once: bool = False) -> str:
-    """An expression that does the operations; its promise says what went wrong with each. The window's size is not a
-    page's own to change. What code puts off to later is done `at_once`, too, if so asked."""
-    done = [one for one in update if one.op != "resize"]
-    # Only where there is code of the page's own: it is a long script.
-    own = f"code => ({_file('own.js')})(code, {json.dumps(at_once)})" if any(o.op == "script" for o in done) else "null"
-    return f"({_file('apply.js')})({_literal(done)}, {own})"
+    """An expression that does the operations; its promise says what went wrong with each. What code of the page's own
+    puts off to later is done `at_once`, too, if so asked."""
+    done = list(update)
+    # Only where it is needed: it is a long script.
+    code = any(one.op == "script" for one in done)
+    own = f"const own = code => ({_own()})(code, {literal(at_once)}); " if code else ""
+    return f"(async () => {{ const said = []; {own}{' '.join(map(_guarded, done))} return said; }})()"
 
 
 def prepared(update: Update) -> str:
@@ -72,17 +118,17 @@ def loading(case: Case, *, changed: bool) -> Case:
         script += f"{at_once(case.update)}.then(said => {{ {_KEPT}.said = said; }});"
     else:
         script += f"{prepared(case.update)};"
-    html, environment = _ended(case, script), case.environment
-    return replace(case, html=html, environment=final(environment, case.update) if changed else environment)
+    environment = final(case.environment, case.update) if changed else case.environment
+    return replace(case, html=ended(case, f"<script>{script}</script>"), environment=environment)
 
 
-KEPT = f"{_KEPT} || null"
-
-
-def _ended(case: Case, script: str) -> bytes:
-    if case.name.lower().endswith((".xht", ".xhtml", ".svg")):
+def ended(case: Case, markup: str) -> bytes:
+    """The page with markup at its end, for whoever reads on there."""
+    data = markup.encode("ascii", "backslashreplace")
+    name = case.name.lower()
+    if name.endswith((".xht", ".xhtml", ".svg")):
+        space = b"http://www.w3.org/2000/svg" if name.endswith(".svg") else b"http://www.w3.org/1999/xhtml"
+        data = data.replace(b"<script>", b'<script xmlns="%s"><![CDATA[' % space).replace(b"</script>", b"]]></script>")
         before, end, after = case.html.rpartition(b"</")
-        space = "http://www.w3.org/2000/svg" if case.name.lower().endswith(".svg") else "http://www.w3.org/1999/xhtml"
-        element = f'<script xmlns="{space}"><![CDATA[{script}]]></script>'
-        return before + element.encode("ascii", "backslashreplace") + end + after
-    return case.html + f"<script>{script}</script>".encode("ascii", "backslashreplace")
+        return before + data + end + after
+    return case.html + data

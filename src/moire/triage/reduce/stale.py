@@ -23,6 +23,7 @@ class Stale:
     build: Build
     measure: Measure
     any_difference: bool = False
+    remembering: bool = False
     renders: int = 0
     signature: Signature = field(default=Signature("same"), init=False)
     _learned: Signature = field(default=Signature("same"), init=False)
@@ -31,7 +32,9 @@ class Stale:
     async def learn(self, case: Case) -> Never | str:
         # The closer look is one more confirmation.
         self.renders += 2 * (CONFIRMATIONS - 1)
-        judged = await update.judge(self.lab, self.build, case, self.measure, CONFIRMATIONS - 1)
+        judged = await update.judge(
+            self.lab, self.build, case, self.measure, CONFIRMATIONS - 1, remembering=self.remembering
+        )
         match judged.verdict.kind:
             case "same":
                 return Never("same", "the updated page looks like the fresh one")

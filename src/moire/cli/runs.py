@@ -1,0 +1,106 @@
+"""`moire runs` and `moire report`: what was hunted, and what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from ..nouns import Exit
+from ..reports.run import summary, write
+from ..store import Store
+from . import options
+from .root import cli
+
+
+@cli.group()
+def runs() -> None:
+    """Look at runs.
+
+    \b
+    Examples:
+      moire runs list
+      moire runs show update-1 --json
+    """
+
+
+@runs.command("list")
+@options.store_option
+@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+def list_(store: Path, as_json: bool) -> int:
+    """All runs, the oldest first.
+
+    \b
+    Example:
+      moire runs list --json
+    """
+    with Store(store, make=False) as kept:
+        rows: list[dict[str, Any]] = [
+            {
+                "name": run.name, "kind": run.kind, "builds": run.settings["builds"], "state": run.state,
+                "begun": run.begun, "seconds": round(run.seconds, 1), "pages": kept.next_page(run),
+                "findings": len(kept.findings(run)),
+            }
+            for run in kept.runs()
+        ]  # fmt: skip
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return Exit.DONE
+    table = Table(*(rows[0] if rows else ["name"]))
+    for row in rows:
+        table.add_row(*(", ".join(v) if isinstance(v, list) else str(v) for v in row.values()))
+    options.console().print(table)
+    return Exit.DONE
+
+
+@runs.command()
+@click.argument("name", metavar="RUN")
+@options.store_option
+@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+def show(name: str, store: Path, as_json: bool) -> int:
+    """One run: its settings, its figures and its findings.
+
+    \b
+    Example:
+      moire runs show update-1
+    """
+    with Store(store, make=False) as kept:
+        run = kept.run(name)
+        figures = summary(kept, run)
+        found = [
+            {"number": one.number, "build": one.build, "state": one.state, "kind": one.kind,
+             "signature": one.signature}
+            for one in kept.findings(run)
+        ]  # fmt: skip
+    settings = {key: value for key, value in run.settings.items() if key != "weights"}
+    if as_json:
+        click.echo(json.dumps({"name": name, "settings": settings, "summary": figures, "findings": found}, indent=1))
+        return Exit.DONE
+    table = Table("", "", title=name)
+    for key, value in {**settings, **figures}.items():
+        table.add_row(key, str(value))
+    options.console().print(table)
+    for one in found:
+        click.echo(f"page {one['number']}: {one['signature']} ({one['state']})")
+    return Exit.DONE
+
+
+@cli.command()
+@click.argument("name", metavar="RUN")
+@options.store_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The folder to write.")
+def report(name: str, store: Path, output: Path) -> int:
+    """Write a run as one folder that opens offline.
+
+    \b
+    Example:
+      moire report update-1 -o report
+    """
+    with Store(store, make=False) as kept:
+        run = kept.run(name)
+        options.folder_for(output)
+        click.echo(f"Open {write(kept, run, output)}")
+    return Exit.DONE

@@ -1,0 +1,46 @@
+"""Hunts from settings: what a run was begun with is what it goes on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..nouns import Build, UsageError
+from ..pages.make import Pages
+from ..pixels import measure
+from ..store.blobs import Blobs
+from .change import ChangeHunt
+from .run import Budget, Hunt
+from .update import Source, UpdateHunt
+
+
+def hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], blobs: Blobs) -> Hunt:
+    """`builds` are those that the settings name, in that order: first those under test."""
+    pages = Pages(json.loads(blobs.read(settings["weights"])))
+    if kind == "change":
+        return ChangeHunt(builds, pages, settings["seed"], settings["size"], measure(settings["measure"]), blobs)
+    own = [Path(name) for name in settings["own"]]
+    source = Source(pages, settings["seed"], settings["size"], settings["operations"], own)
+    tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
+    return UpdateHunt(tested, source, measure(settings["measure"]), blobs, settings["guided"], others)
+
+
+def budget(settings: Mapping[str, Any]) -> Budget:
+    return Budget(settings["pages"], settings["seconds"])
+
+
+def names(settings: Mapping[str, Any]) -> list[str]:
+    """Every build that the run needs."""
+    return [*settings["builds"], *settings.get("references", ())]
+
+
+def check(settings: Mapping[str, Any], builds: Sequence[Build]) -> None:
+    """A run goes on with the very builds it was begun with."""
+    for build, version in zip(builds, settings["versions"], strict=True):
+        if build.version != version:
+            raise UsageError(
+                f"{build.name} is {build.version} now; the run was begun with {version}.",
+                f"Install {version} again, or begin another run.",
+            )

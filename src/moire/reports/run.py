@@ -1,0 +1,209 @@
+"""A run as one folder that opens offline: pages, pictures, figures, and how to see it again."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..nouns import Case, MoireError
+from ..nouns.update import read
+from ..pixels import decode, difference, encode
+from ..store import Finding, Run, Store
+from ..wpt.export import reftest
+from .style import SCRIPT, STYLE
+
+SHOWN_REASONS = 10
+_esc = html.escape
+
+
+def summary(store: Store, run: Run) -> dict[str, Any]:
+    """A run in figures."""
+    verdicts = store.verdicts(run)
+    kinds: Counter[str] = Counter()
+    for (_, verdict), count in verdicts.items():
+        kinds[verdict] += count
+    found = store.findings(run)
+    pages = store.next_page(run)
+    return {
+        "state": run.state, "pages": pages, **dict(sorted(kinds.items())),
+        "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
+        "examples": sum(one.state == "example" for one in found),
+        "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
+        **{f"untestable: {reason}": n for reason, n in store.reasons(run, "untestable").most_common(SHOWN_REASONS)},
+    }  # fmt: skip
+
+
+def primitives(found: Sequence[Finding]) -> dict[str, dict[str, int]]:
+    """Findings by operation, for each build: which primitives trigger them."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in found:
+        counts[one.build].update(set(one.details.get("operations", ())))
+    return {build: dict(count.most_common()) for build, count in counts.items()}
+
+
+def write(store: Store, run: Run, place: Path) -> Path:
+    """The page to open."""
+    place.mkdir(parents=True, exist_ok=True)
+    for record in place.glob("finding-*/finding.json"):
+        # An earlier report's; nothing that is not ours goes.
+        shutil.rmtree(record.parent)
+    found = store.findings(run)
+    figures = summary(store, run)
+    shown = [one for one in found if one.state != "duplicate"]
+    # Each kind of finding together, the most visible first.
+    worth: Counter[str] = Counter()
+    for one in shown:
+        worth[one.signature] = max(worth[one.signature], int(one.details.get("figures", {}).get("pixels", 0)))
+    shown.sort(key=lambda one: (-worth[one.signature], one.signature, one.number))
+    alike = Counter(one.signature for one in found)
+    records = [_files(store, run, one, place / f"finding-{n:03d}") for n, one in enumerate(shown, 1)]
+    whole = {
+        "run": run.name, "kind": run.kind, "settings": _settings(run), "summary": figures,
+        "primitives": primitives(found), "findings": records,
+    }  # fmt: skip
+    (place / "report.json").write_text(json.dumps(whole, indent=1), "utf-8")
+    index = place / "index.html"
+    index.write_text(_page(run, figures, primitives(found), records, alike), "utf-8")
+    return index
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    return {name: value for name, value in run.settings.items() if name != "weights"}
+
+
+def case_of(store: Store, finding: Finding) -> Case:
+    """The reduced page of a finding, with its operations."""
+    details = finding.details
+    return Case(
+        store.blobs.read(details["page"]), details.get("name", "page.html"), update=read(details.get("update", "[]"))
+    )
+
+
+def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
+    details = finding.details
+    (folder / "page.html").write_bytes(store.blobs.read(details["page"]))
+    if "before" in details:
+        (folder / "before.html").write_bytes(store.blobs.read(details["before"]["page"]))
+    case = replace(case_of(store, finding), name="page.html")
+    if case.update:
+        (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
+        _reftest(case, finding, folder)
+    pictures = {}
+    for name, blob in details.get("pictures", {}).items():
+        file = f"{_plain(name)}.png"
+        (folder / file).write_bytes(store.blobs.read(blob))
+        pictures[name] = file
+    if len(pictures) == 2:
+        images = [decode((folder / file).read_bytes()) for file in pictures.values()]
+        (folder / "difference.png").write_bytes(encode(difference(*images)))
+    record = {
+        "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
+        "state": finding.state, "signature": finding.signature, "pictures": pictures,
+        "command": _command(run, finding, folder.name), "html": case.html.decode("utf-8", "replace"), **details,
+    }  # fmt: skip
+    (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")
+    return record
+
+
+def _reftest(case: Case, finding: Finding, folder: Path) -> None:
+    try:
+        pair = reftest(case, "reftest", finding.signature)
+    except MoireError:
+        return
+    for name, data in (pair.test, pair.reference):
+        (folder / name).write_bytes(data)
+
+
+def _command(run: Run, finding: Finding, name: str) -> str:
+    measure = ["--measure", str(run.settings["measure"])]
+    if run.kind == "update":
+        return shlex.join(["moire", "check-update", f"{name}/page.html", f"{name}/update.json", "-b", finding.build,
+                           *measure])  # fmt: skip
+    builds = [word for build in run.settings["builds"] for word in ("-b", build)]
+    return shlex.join(["moire", "compare", f"{name}/page.html", *builds, *measure])
+
+
+def _lines(update: str) -> str:
+    """One operation a line."""
+    return "[\n" + ",\n".join(json.dumps(one.plain, ensure_ascii=False) for one in read(update)) + "\n]\n"
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-." else "-" for c in name)
+
+
+def _page(
+    run: Run, figures: Mapping[str, Any], triggers: Mapping[str, Mapping[str, int]], records: Sequence[dict[str, Any]],
+    alike: Mapping[str, int],
+) -> str:  # fmt: skip
+    rows = "".join(f"<tr><th>{_esc(str(k))}</th><td>{_esc(str(v))}</td></tr>" for k, v in figures.items())
+    title = f"{run.name}: {' and '.join(run.settings['builds'])}"
+    return (
+        "<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>Moire: {_esc(title)}</title><style>{STYLE}</style><h1>{_esc(title)}</h1><table>{rows}</table>"
+        + (_bars(triggers) if run.kind == "update" and triggers else "")
+        + "".join(_section(one, alike) for one in records)
+        + f"<script>{SCRIPT}</script>"
+    )
+
+
+def _bars(triggers: Mapping[str, Mapping[str, int]]) -> str:
+    """Findings for each operation that triggers them."""
+    most = max((n for counts in triggers.values() for n in counts.values()), default=1)
+    return "".join(
+        f"<h2>Findings by operation, {_esc(build)}</h2><div class=bars>"
+        + "".join(f"<span>{_esc(op)}</span><i style='width:{100 * n / most:.0f}%'></i><b>{n}</b>"
+                  for op, n in counts.items())
+        + "</div>"
+        for build, counts in triggers.items()
+    )  # fmt: skip
+
+
+def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
+    name = one["name"]
+    numbers = ", ".join(f"{k} {v:.6g}" for k, v in one.get("figures", {}).items())
+    facts = {
+        "build": one["build"], "verdict": one["verdict"], "figures": numbers or one.get("reason", ""),
+        "stage": one.get("stage", ""), "element": one.get("element", ""),
+        "properties": ", ".join(one.get("properties", ())),
+        "of this kind": alike.get(one["signature"], 1),
+        "references": ", ".join(f"{who}: {what}" for who, what in one.get("references", {}).items()),
+        "bytes": " → ".join(map(str, one.get("bytes", ()))),
+        "not reduced": one.get("unreduced", ""),
+    }  # fmt: skip
+    rows = "".join(f"<tr><th>{_esc(k)}</th><td>{_esc(str(v))}</td></tr>" for k, v in facts.items() if v)
+    update = f"<h3>Operations</h3><pre>{_esc(_lines(one['update']))}</pre>" if one.get("update", "[]") != "[]" else ""
+    links = [("page.html", "page"), ("before.html", "before reduction"), ("reftest.html", "reftest")]
+    there = [link for link in links if link[0] != "before.html" or "before" in one]
+    there = [link for link in there if link[0] != "reftest.html" or update]
+    anchors = " · ".join(f"<a href='{name}/{file}'>{words}</a>" for file, words in there)
+    return (
+        f"<h2 id={name}>{name}: {_esc(one['signature'])}</h2>"
+        f"<p>{anchors} · <code>{_esc(one['command'])}</code></p><table>{rows}</table>"
+        f"<div class=shots>{_figures(one)}</div>{update}<h3>Page</h3><pre>{_esc(one['html'])}</pre>"
+    )
+
+
+def _figures(one: Mapping[str, Any]) -> str:
+    name, pictures = one["name"], list(one["pictures"].items())
+    plain = [
+        f"<figure><img loading=lazy src='{name}/{file}' alt='{_esc(what)}'><figcaption>{_esc(what)}</figcaption>"
+        "</figure>"
+        for what, file in [*pictures, *([("difference", "difference.png")] if len(pictures) == 2 else [])]
+    ]
+    if len(pictures) == 2:
+        images = "".join(f"<img loading=lazy src='{name}/{file}' alt='{_esc(what)}'>" for what, file in pictures)
+        first, second = (_esc(what) for what, _ in pictures)
+        plain.append(
+            f"<figure><div class=flip tabindex=0 role=button data-first='{first}' data-second='{second}'>{images}</div>"
+            f"<figcaption>{first} (click to flip)</figcaption></figure>"
+        )
+    return "".join(plain)

@@ -1,0 +1,1 @@
+"""The web-platform-tests' own forms: reftests, to write and to run."""
