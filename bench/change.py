@@ -16,12 +16,11 @@ import time
 from pathlib import Path
 
 from moire.browsers.lab import Lab
-from moire.hunts.change import hunt
 from moire.nouns import Build, Case
 from moire.pixels import measure
 
 from . import bare
-from .common import Row, build, pages, row
+from .common import Row, build, changes, pages, row
 
 WORKERS = (1, 2, 3, 4)
 TABS = 4
@@ -79,11 +78,11 @@ async def our_rate(builds: list[Build], htmls: list[str]) -> tuple[float, int]:
     cases = [Case(html.encode(), f"{n}.html") for n, html in enumerate(htmls)]
     found = 0
     async with Lab(builds) as lab:
-        async for _ in hunt(lab, builds[0], builds[1], measure("phash"), iter(cases[:16])):
+        async for _ in changes(lab, builds[0], builds[1], measure("phash"), cases[:16]):
             pass
         begun = time.perf_counter()
-        async for judged in hunt(lab, builds[0], builds[1], measure("phash"), iter(cases)):
-            found += judged.verdict.kind == "different"
+        async for verdict in changes(lab, builds[0], builds[1], measure("phash"), cases):
+            found += verdict.kind == "different"
         seconds = time.perf_counter() - begun
     return len(cases) / seconds, found
 

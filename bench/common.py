@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
 
 from moire.browsers import names
-from moire.nouns import Build
+from moire.browsers.lab import Lab
+from moire.nouns import Build, Case, Verdict
+from moire.oracles.change import screen_and_confirm
 from moire.pages.simple import page
+from moire.pixels import Measure
 
 Row = dict[str, Any]
+T = TypeVar("T")
+# Pages under way at once, as in a hunt.
+AHEAD = 16
+
+
+async def in_order(cases: Iterable[Case], judge: Callable[[Case], Coroutine[Any, Any, T]]) -> AsyncIterator[T]:
+    """What a judge says of each, several at once."""
+    waiting: list[asyncio.Task[T]] = []
+    for case in cases:
+        waiting.append(asyncio.create_task(judge(case)))
+        if len(waiting) >= AHEAD:
+            yield await waiting.pop(0)
+    for task in waiting:
+        yield await task
+
+
+async def changes(lab: Lab, base: Build, new: Build, measure: Measure, cases: Iterable[Case]) -> AsyncIterator[Verdict]:
+    async def judge(case: Case) -> Verdict:
+        return (await screen_and_confirm(lab, base, new, case, measure))[0]
+
+    async for verdict in in_order(cases, judge):
+        yield verdict
 
 
 def build(name: str) -> Build:

@@ -8,11 +8,10 @@ import os
 from pathlib import Path
 
 from moire.browsers.lab import Lab
-from moire.hunts.change import hunt
 from moire.pages.simple import page
 from moire.pixels import measure
 
-from .common import Row, build, row
+from .common import Row, build, changes, row
 
 SELF = (("chromium@156", 2000), ("firefox@153", 500), ("webkit@2.50", 300))
 
@@ -40,8 +39,8 @@ async def against_itself(name: str, count: int) -> Row:
     target = build(name)
     kinds: dict[str, int] = {}
     async with Lab([target]) as lab:
-        async for judged in hunt(lab, target, target, measure("exact"), (page(n, 2000) for n in range(count))):
-            kinds[judged.verdict.kind] = kinds.get(judged.verdict.kind, 0) + 1
+        async for verdict in changes(lab, target, target, measure("exact"), (page(n, 2000) for n in range(count))):
+            kinds[verdict.kind] = kinds.get(verdict.kind, 0) + 1
     return row(f"{name} against itself, {count} pages: different", kinds.get("different", 0), "0", **kinds)
 
 

@@ -57,6 +57,10 @@
   say('window', 'size', `${innerWidth} ${innerHeight}`);
   say('window', 'scrolled', `${scrollX} ${scrollY}`);
   say('window', 'mode', document.compatMode);
+  const fonts = document.fonts;
+  if (document.readyState !== 'complete' || (fonts && fonts.status !== 'loaded')
+      || !Array.prototype.every.call(document.images, i => i.complete))
+    lines.push('page still loads');
   const moving = document.getAnimations ? document.getAnimations() : [];
   for (const a of moving) say('animation', a.animationName || a.transitionProperty || '', `${a.playState} ${a.currentTime}`);
   return lines;

@@ -25,6 +25,11 @@ async def page(tab: Tab) -> Page:
     return tuple(map(str, found))
 
 
+def at_rest(found: Page) -> bool:
+    """Whether nothing of it moves or is still to come."""
+    return not any(line.startswith(("animation ", "page still loads")) for line in found)
+
+
 def apart(a: Page, b: Page) -> str:
     """Where two pages are not the same page, in words; empty if they are."""
     for one, other in zip(a, b, strict=False):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..browsers.drivers.base import Tab, Untestable
 from ..browsers.lab import Lab, Visit
-from ..inspect.page import Page, apart, page
+from ..inspect.page import Page, apart, at_rest, page
 from ..nouns import Build, Case, Failure, Operation, Outcome, Shot, Verdict
 from ..pages.update import script, still
 from ..pixels import Measure
@@ -114,13 +114,12 @@ Show = Callable[[Tab, Case], Awaitable[None]]
 
 
 async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering | None:
-    """None for a page that does not come to rest where nobody waits."""
+    """None for a page that is not at rest: here, nobody waits for it."""
     await show(tab, case)
-    if not await tab.settle():
-        return None
     shot = Shot(await tab.screenshot(), "fast")
     await closer(tab)
-    return Rendering(shot, await page(tab))
+    found = await page(tab)
+    return Rendering(shot, found) if at_rest(found) else None
 
 
 async def _update(tab: Tab, case: Case) -> None:

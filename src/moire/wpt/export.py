@@ -56,5 +56,5 @@ def _markup(case: Case, link: str, about: str, when: str) -> str:
     note = f"// {' '.join(about.split())}\n".replace("<", "\\x3c") if about else ""
     own = "  const own = document.currentScript;\n" + ("  own.previousElementSibling.remove();\n" if link else "")
     prepared = script.prepared(case.update)
-    still = f"  {prepared};\n" if prepared != "true" else ""
+    still = f"  {prepared};\n" if prepared else ""
     return f"{link}<script>\n{note}{{\n{own}  own.remove();\n{still}{when}}}\n</script>\n"

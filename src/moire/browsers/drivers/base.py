@@ -64,7 +64,7 @@ class Tab(Protocol):
         None when the engine has no such path, or the page needs the full wait after all.
         """
 
-    async def show(self, case: Case, at_once: str = "true") -> Any:
+    async def show(self, case: Case, at_once: str = "") -> Any:
         """Show an inert page by content; the value of an expression in it, from before anything of it is drawn.
 
         Unsupported where the engine has no such path.
@@ -73,8 +73,8 @@ class Tab(Protocol):
     async def frame(self) -> None:
         """Have what scripts changed drawn."""
 
-    async def settle(self) -> bool:
-        """Wait until what scripts changed is on the screen, at rest; False where that cannot be waited for."""
+    async def settle(self) -> None:
+        """Wait until what scripts changed is on the screen, at rest."""
 
     async def evaluate(self, expression: str) -> Any:
         """The JSON value of an expression in the page, awaited if it is a promise."""
@@ -115,8 +115,8 @@ class Scripted(ABC):
     async def frame(self) -> None:
         await self.inspect(frame())
 
-    async def settle(self) -> bool:
-        return bool(await self.inspect(settle()))
+    async def settle(self) -> None:
+        await self.inspect(settle())
 
     async def scroll(self, x: int, y: int) -> None:
         await self.evaluate(f"(window.scrollTo({x:d}, {y:d}), true)")

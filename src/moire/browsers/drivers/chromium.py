@@ -250,7 +250,11 @@ class ChromiumTab(Scripted):
         self._environment = environment
         self._network = network
         self._on_demand = on_demand
+        self._size = (environment.width, environment.height)
         self._frame = ""
+        # A world of our own in the page, which lives as long as the document: in tabs that take pages by content, as
+        # long as the tab.
+        self._world = 0
         # The document we asked for, and the last one that came, by the browser's own marks.
         self._loader = ""
         self._came = ("", "")
@@ -387,9 +391,10 @@ class ChromiumTab(Scripted):
 
     async def _aside(self, expression: str) -> Any:
         """Ask in a world of our own, where the page's scripts cannot change what things mean."""
-        world = {"frameId": self._frame, "worldName": "moire"}
-        created = await self._call("Page.createIsolatedWorld", world)
-        return await self._evaluate(expression, created["executionContextId"])
+        if not self._on_demand or not self._world:
+            world = {"frameId": self._frame, "worldName": "moire"}
+            self._world = (await self._call("Page.createIsolatedWorld", world))["executionContextId"]
+        return await self._evaluate(expression, self._world)
 
     async def _evaluate(self, expression: str, context: int | None = None) -> Any:
         params: Params = {"expression": expression, "returnByValue": True, "awaitPromise": True}
@@ -410,38 +415,37 @@ class ChromiumTab(Scripted):
             raise Untestable(f"a script could not run: {error.message}") from None
 
     async def resize(self, width: int, height: int) -> None:
+        if self._size == (width, height):
+            return
         try:
             await self._call("Emulation.setDeviceMetricsOverride", self._metrics(width, height))
         except CommandFailed as error:
             raise Untestable(f"the page cannot be resized: {error.message}") from None
+        self._size = (width, height)
 
-    async def show(self, case: Case, at_once: str = "true") -> Any:
+    async def show(self, case: Case, at_once: str = "") -> Any:
         """Only where frames are drawn on demand is it sure that nothing of the page is drawn before its time."""
         if not self._on_demand:
             raise Unsupported("frames are drawn at any time")
-        # The document stays, with what was done to it.
-        await self.evaluate("(scrollTo(0, 0), document.adoptedStyleSheets = [], true)")
         html = case.html.decode("utf-8")
-        content = self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html})
         wanted: Params = {"expression": at_once, "returnByValue": True, "awaitPromise": True}
-        value = self._send("Runtime.evaluate", wanted)
+        answers = [
+            # The document stays, with what was done to it.
+            self._send("Runtime.evaluate", {"expression": "scrollTo(0, 0); document.adoptedStyleSheets = []; true"}),
+            self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html}),
+            *([self._send("Runtime.evaluate", wanted)] if at_once else []),
+        ]
         try:
-            await self._first(content)
-            return _value(await self._first(value))
+            *_, value = [await self._first(answer) for answer in answers]
         except CommandFailed as error:
             raise Untestable(f"the page cannot be shown: {error.message}") from None
+        return _value(value) if at_once else None
 
     async def frame(self) -> None:
         if self._on_demand:
             await self._begin_frame({})
         else:
             await super().frame()
-
-    async def settle(self) -> bool:
-        if not self._on_demand:
-            return await super().settle()
-        await self.frame()
-        return bool(await self.inspect(at_rest(self._environment, focus=True)))
 
     async def _begin_frame(self, params: Params) -> Any:
         try:

@@ -100,14 +100,14 @@ class CommandTab:
     async def inspect(self, expression: str) -> Any:
         return await self.evaluate(expression)
 
-    async def show(self, case: Case, at_once: str = "true") -> Any:
+    async def show(self, case: Case, at_once: str = "") -> Any:
         raise Unsupported("a command renderer takes files only")
 
     async def frame(self) -> None:
         return None
 
-    async def settle(self) -> bool:
-        return True
+    async def settle(self) -> None:
+        return None
 
     async def resize(self, width: int, height: int) -> None:
         raise Untestable("a command renderer shows a page once")

@@ -364,16 +364,16 @@ class FirefoxTab(Scripted):
         await self._write(html)
         await self.inspect(ready(self._environment))
 
-    async def show(self, case: Case, at_once: str = "true") -> Any:
+    async def show(self, case: Case, at_once: str = "") -> Any:
         value = await self._write(case.html.decode("utf-8"), at_once)
         await self.inspect(ready(self._environment, afresh=False))
         return value
 
-    async def _write(self, html: str, at_once: str = "true") -> Any:
+    async def _write(self, html: str, at_once: str = "") -> Any:
         self._stay(navigations=0)
         write = f"document.open(), document.adoptedStyleSheets = [], document.write({json.dumps(html)})"
         # The end of the page is the end of its operations' time: what comes after is drawn.
-        return await self.evaluate(f"({write}, (value => (document.close(), value))({at_once}))")
+        return await self.evaluate(f"({write}, (value => (document.close(), value))({at_once or 'null'}))")
 
     async def screen(self, case: Case, address: str) -> bytes | None:
         await self.set_content(case.html.decode("utf-8"))

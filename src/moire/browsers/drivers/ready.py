@@ -111,15 +111,13 @@ def ready(environment: Environment, *, afresh: bool = True) -> str:
     )
 
 
-def at_rest(environment: Environment, *, focus: bool = False) -> str:
-    """True when a page shown by content needs no wait at all; the picture taken right after is final. Something
-    may have the `focus`, if whoever gave it has seen to the caret."""
-    unfocused = "(!ask('activeElement') || ask('activeElement') === ask('body'))"
+def at_rest(environment: Environment) -> str:
+    """True when a page shown by content needs no wait at all; the picture taken right after is final."""
     return (
         f"(() => {{ {_ASK} {_direction(environment)}"
         "return ask('readyState') === 'complete'"
         " && (!ask('fonts') || ask('fonts').status === 'loaded')"
-        f"{'' if focus else f' && {unfocused}'}"
+        " && (!ask('activeElement') || ask('activeElement') === ask('body'))"
         " && Array.prototype.every.call(ask('images'), i => i.complete)"
         " && animations().length === 0 })()"
     )

@@ -207,7 +207,7 @@ class WebDriverTab(Scripted):
         await self.load(address)
         return await self.screenshot()
 
-    async def show(self, case: Case, at_once: str = "true") -> Any:
+    async def show(self, case: Case, at_once: str = "") -> Any:
         raise Unsupported("a document written by script looks different now and then")
 
     async def evaluate(self, expression: str) -> Any:

@@ -31,6 +31,7 @@ USUAL: Mapping[str, int] = {
 # As far as Metamong scrolls and resizes.
 FARTHEST, SMALLEST = 1000, 100
 SIZES = (1, 2, 3, 4)
+SURE = 0.8
 # Tries to draw an operation that the page has something for.
 TRIES = 20
 _OUTSIDE = ("beforebegin", "afterend")
@@ -64,6 +65,11 @@ class _Page:
                 # Only the first sheet is operated on.
                 self.rules = len([one for one in rules(text, node.head, node.tail) if one.block is not None])
                 break
+
+    @property
+    def sure_rules(self) -> int:
+        """Of the rules, so many are there even if a build refuses some."""
+        return int(self.rules * SURE)
 
     def _walk(self, text: str, node: Node, path: str, space: str) -> None:
         waiting = [(node, path, space)]
@@ -121,14 +127,15 @@ class Updates:
                 width, height = (SMALLEST + int(number() * (FARTHEST - SMALLEST)) for _ in range(2))
                 return operation(kind, width=width, height=height)
             case "insert-rule":
-                index = int(number() * (page.rules + 1))
+                index = int(number() * (page.sure_rules + 1))
                 page.rules += 1
                 return operation(kind, index=index, rule=self._part("rule", page, number))
             case "delete-rule":
                 if not page.rules:
                     return None
+                index = int(number() * max(1, page.sure_rules))
                 page.rules -= 1
-                return operation(kind, index=int(number() * (page.rules + 1)))
+                return operation(kind, index=index)
             case "scroll":
                 x, y = (int(number() * FARTHEST) for _ in range(2))
                 window = number() < 0.5 or not page.places
@@ -178,7 +185,8 @@ class Updates:
             case "open":
                 return operation(kind, target=target, modal=place.node.name == "dialog" and number() < 0.5)
             case "set-value":
-                value = str(int(number() * 10)) if number() < 0.5 else self._part("words", page, number)
+                counts = place.node.name in ("progress", "meter")
+                value = str(int(number() * 10)) if counts or number() < 0.5 else self._part("words", page, number)
                 return operation(kind, target=target, value=value)
             case "set-checked":
                 return operation(kind, target=target, value=number() < 0.5)

@@ -92,13 +92,13 @@ def applied(update: Iterable[Operation], *, at_once: bool = False) -> str:
 
 
 def prepared(update: Update) -> str:
-    """An expression that makes a page ready for operations before it is drawn."""
-    return f"({_HIDE_CARET}, true)" if any(one.op in _FOCUSING for one in update) else "true"
+    """An expression that makes a page ready for operations before it is drawn; empty if it is ready."""
+    return _HIDE_CARET if any(one.op in _FOCUSING for one in update) else ""
 
 
 def at_once(update: Update) -> str:
     """An expression for a page that is complete and not drawn yet: prepared and changed."""
-    return f"({prepared(update)}, {applied(update, at_once=True)})"
+    return f"({prepared(update) or 'true'}, {applied(update, at_once=True)})"
 
 
 def final(environment: Environment, update: Update) -> Environment:

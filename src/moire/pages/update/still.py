@@ -1,4 +1,6 @@
-"""What is left out of pages that are to be updated: what moves, and what remembers.
+"""What is left out of pages that are to be updated: what moves, what loads, and what remembers.
+
+What loads comes when it comes, and pages with it must be waited for: they take ten times as long as others.
 
 An updated page may look different from a fresh one by specification where something remembers how it was: a scroller
 keeps what it shows in place, an element its last size, an anchored box its fallback, a snapped scroller its target.
@@ -25,12 +27,18 @@ REMEMBERING = {
 _DECLARED = re.compile(
     rf"{MOVING.pattern}|overflow-anchor|contain-intrinsic|content-visibility|position-try|scroll-snap"
 )
+_LOADING = frozenset(
+    ["f-url", "f-src", "f-image-set", "t-url-token", "image", "address", "html-script", "html-iframe", "html-frame",
+     "html-frameset", "html-object", "html-embed", "html-base", "html-basefont", "html-link", "html-audio",
+     "html-video", "html-portal", "html-marquee", "svg-animate", "svg-animateMotion", "svg-animateTransform",
+     "svg-set", "svg-use", "svg-image", "svg-feImage", "svg-script"]
+)  # fmt: skip
 # Rules that load something or speak of other documents: pages with them are slow to show, and not by what they test.
 _RULES = ("@font-face", "@namespace")
 
 
 def weights(given: Mapping[str, int]) -> dict[str, int]:
-    """The same weights for pages in which nothing moves and nothing remembers."""
+    """The same weights for pages in which nothing moves, loads or remembers."""
     grammar = web.grammar()
     made = dict(given)
     for edge, child in children("declaration", grammar.rules["declaration"]):
@@ -39,7 +47,7 @@ def weights(given: Mapping[str, int]) -> dict[str, int]:
     for edge, child in children("rule", grammar.rules["rule"]):
         if web.first_text(child).startswith(_RULES):
             made[edge] = 0
-    return web.pinched(grammar, made)
+    return web.pinched(grammar, made, _LOADING)
 
 
 def remembers(html: bytes, update: Iterable[Operation]) -> str:
