@@ -27,6 +27,14 @@ def build(name: str) -> Build:
     return names.resolve(name)
 
 
+@pytest.fixture(autouse=True)
+def store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of a test are its own."""
+    folder = tmp_path_factory.mktemp("store")
+    monkeypatch.setenv("MOIRE_STORE", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Build:
     return build("chromium@156")

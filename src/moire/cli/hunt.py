@@ -188,17 +188,24 @@ def _go(
     place = output or store.folder / known.name
     options.folder_for(place)
     hunt = begin.hunt(known.kind, known.settings, builds, store.blobs)
+    index: Path | None = None
     with store.writing(known):
         try:
             run(_hunt(store, known, hunt, builds, lab))
         finally:
-            # Also when the hunt is broken off: what was found so far is worth a report.
-            index = write(store, store.run(known.name), place) if store.next_page(known) else None
+            if store.next_page(known):
+                # Also when the hunt is broken off: what was found so far is worth a report.
+                index = write(store, store.run(known.name), place)
+            elif not store.findings(known):
+                store.forget(known)
+    if index is None:
+        raise KeyboardInterrupt
     found = store.findings(known)
     words = f"{len(found)} findings of {len({one.signature for one in found})} kinds in {store.next_page(known)} pages."
-    click.echo(f"{words} Open {index}" if index else words)
+    click.echo(f"{words} Open {index}")
     if store.run(known.name).state == "stopped":
         click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
+        return Exit.INTERRUPTED
     verdicts = store.verdicts(known)
     if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
         raise MoireError("Not one page could be tested.", "The report says why.")

@@ -151,7 +151,7 @@ async def _reduce(
 
             if start is not case:
                 kept(Step("by its weights", start.html.decode()))
-            result = await reduce(start, judge, Settings(ahead, log.known, log.told, kept, asked), learned)
+            result = await reduce(start, judge, Settings(ahead, False, log.known, log.told, kept, asked), learned)
             if isinstance(result, Never):
                 return result, None
             log.done(result.case.html)

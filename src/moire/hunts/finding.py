@@ -38,7 +38,7 @@ class Looking:
         details: dict[str, object]
         if judged.verdict.kind != "different":
             return self._kept(number, judged, judged.case, f"{judged.build} {judged.verdict.kind}", known, {})
-        learned = await judge.learn(judged.case)
+        learned = await judge.learn(judged.case, confirmed=True)
         if isinstance(learned, Never):
             return self._kept(number, judged, judged.case, f"{judged.build} {learned.verdict}", known, _not(learned))
         rough = self.name(judge.signature, judged.case)
@@ -46,14 +46,14 @@ class Looking:
         if len(alike) >= EXAMPLES:
             details = {"rough": rough, "operations": [one.op for one in judged.case.update]}
             return Finding(number, judged.build, "duplicate", "different", alike[0].signature, details)
-        reduced = await reduce(judged.case, judge, Settings(ahead=self.ahead), learned)
+        reduced = await reduce(judged.case, judge, Settings(self.ahead, steady=True), learned)
         if not isinstance(reduced, Reduced):
             return self._kept(number, judged, judged.case, rough, known, {"rough": rough, **_not(reduced)})
         shown = replace(await self.again(reduced.case), verdict=judged.verdict)
         details = {
             "rough": rough, "stage": judge.signature.stage, "properties": sorted(judge.signature.properties),
-            "element": judge.signature.where, "renders": reduced.renders, "seconds": round(reduced.seconds, 1),
-            "flake_rate": reduced.flake_rate, **await self.more(reduced.case),
+            "element": judge.signature.where, "questions": reduced.questions, "flake_rate": reduced.flake_rate,
+            **await self.more(reduced.case),
         }  # fmt: skip
         return self._kept(number, shown, judged.case, self.name(judge.signature, reduced.case), known, details)
 

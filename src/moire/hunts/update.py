@@ -10,7 +10,7 @@ from pathlib import Path
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Failure, Shot
 from ..oracles import update
-from ..oracles.change import differ, together
+from ..oracles.change import CONFIRMATIONS, differ, together
 from ..oracles.reload import reloaded
 from ..pages.make import Pages
 from ..pages.update.draw import USUAL, Updates
@@ -78,8 +78,8 @@ class UpdateHunt:
     async def judge(self, lab: Lab, case: Case) -> list[Judged]:
         return await together(*(self._judge(lab, build, case) for build in self.builds))
 
-    async def _judge(self, lab: Lab, build: Build, case: Case) -> Judged:
-        one = await update.judge(lab, build, case, self.measure)
+    async def _judge(self, lab: Lab, build: Build, case: Case, repeats: int = CONFIRMATIONS) -> Judged:
+        one = await update.judge(lab, build, case, self.measure, repeats)
         sides = (("updated", one.updated), ("fresh", one.fresh))
         pictures = [(name, seen[0].png) for name, seen in sides if seen and isinstance(seen[0], Shot)]
         return Judged(case, build.name, one.verdict, pictures)
@@ -92,7 +92,7 @@ class UpdateHunt:
 
         looking = Looking(
             self.blobs, lambda signature, case: _words(build, signature, case),
-            lambda case: self._judge(lab, build, case), more, AHEAD,
+            lambda case: self._judge(lab, build, case, repeats=1), more, AHEAD,
         )  # fmt: skip
         return await looking.into(Stale(lab, build, self.measure), judged, number, known)
 

@@ -105,9 +105,9 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
         images = [decode((folder / file).read_bytes()) for file in pictures.values()]
         (folder / "difference.png").write_bytes(encode(difference(*images)))
     record = {
-        "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
+        **details, "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
         "state": finding.state, "signature": finding.signature, "pictures": pictures,
-        "command": _command(run, finding, folder.name), "html": case.html.decode("utf-8", "replace"), **details,
+        "command": _command(run, finding, folder.name), "html": case.html.decode("utf-8", "replace"),
     }  # fmt: skip
     (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")
     return record

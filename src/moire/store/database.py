@@ -79,8 +79,12 @@ def _up_to_date(connection: sqlite3.Connection, place: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
-    for number in range(version, len(MIGRATIONS)):
-        connection.executescript(
-            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {MIGRATIONS[number]}"
-            f" PRAGMA user_version = {number + 1}; COMMIT;"
-        )
+    if version < len(MIGRATIONS):
+        connection.execute("BEGIN IMMEDIATE")
+        # Somebody else may have done it meanwhile.
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        for statement in ";".join(MIGRATIONS[version:]).split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")

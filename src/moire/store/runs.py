@@ -142,6 +142,12 @@ class Store:
             row = (state, seconds, json.dumps(notes), run.id)
             db.execute("UPDATE runs SET state = ?, seconds = seconds + ?, notes = ? WHERE id = ?", row)
 
+    def forget(self, run: Run) -> None:
+        """A run that never came to anything."""
+        with self._change() as db:
+            for table, column in (("findings", "run"), ("pages", "run"), ("runs", "id")):
+                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run.id,))
+
     # Pages
 
     def done(self, run: Run, rows: Iterable[PageRow]) -> None:

@@ -23,7 +23,7 @@ class Command:
     timeout: float = 60.0
     renders: int = 0
 
-    async def learn(self, case: Case) -> Never | str:
+    async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if not self.command or shutil.which(self.command[0]) is None:
             raise MoireError(f"{' '.join(self.command[:1]) or 'The command'} cannot be run.", "Check the command.")
         answers = [await self._interesting(case) for _ in range(CONFIRMATIONS)]
@@ -65,7 +65,7 @@ class Asked:
     function: Callable[[Case], Awaitable[object] | object]
     renders: int = 0
 
-    async def learn(self, case: Case) -> Never | str:
+    async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if any([await self.fails(case) for _ in range(CONFIRMATIONS)]):
             return "interesting"
         return Never("same", "the function does not find it interesting")

@@ -48,7 +48,21 @@ class Differs:
     _noise: frozenset[str] = field(default=frozenset(), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
 
-    async def learn(self, case: Case) -> Never | str:
+    async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
+        if confirmed:
+            self.signature = Signature("different")
+        elif (never := await self._confirm(case)) is not None:
+            return never
+        if self.signature.kind == "different" and not self.any_difference:
+            self._noise = await self._usual_noise()
+            seen = await self._look(case, "navigation")
+            if seen is None:
+                return Never("flaky", "what differed before did not differ again")
+            self.signature, self._suspects = seen
+        self._learned = self.signature
+        return self.signature.words
+
+    async def _confirm(self, case: Case) -> Never | None:
         # The closer look is one more confirmation.
         self.renders += 2 * (CONFIRMATIONS - 1)
         begun = time.monotonic()
@@ -66,14 +80,7 @@ class Differs:
         self._failing = frozenset(build for build, outcomes in both if _all_failed(outcomes, verdict.kind))
         if verdict.kind != "different" and not self._failing:
             return Never("flaky", "it could not be shown some of the time")
-        if verdict.kind == "different" and not self.any_difference:
-            self._noise = await self._usual_noise()
-            seen = await self._look(case, "navigation")
-            if seen is None:
-                return Never("flaky", "what differed before did not differ again")
-            self.signature, self._suspects = seen
-        self._learned = self.signature
-        return self.signature.words
+        return None
 
     async def _usual_noise(self) -> frozenset[str]:
         """Properties that the two compute differently on any page."""

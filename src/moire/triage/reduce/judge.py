@@ -19,8 +19,8 @@ class Never:
 class Judge(Protocol):
     renders: int
 
-    async def learn(self, case: Case) -> Never | str:
-        """Look at the page as it is given: what its failure is, in words."""
+    async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
+        """Look at the page as it is given: what its failure is, in words. If it is `confirmed`, one look will do."""
         ...
 
     async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:

@@ -45,10 +45,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`known` are answers of an earlier run by digest of the page; `told` hears every new one; `kept` hears every
-    step that stays, and `asked` of every question the pass and the size."""
+    """`steady` is a page that was seen to fail several times in a row; `known` are answers of an earlier run by digest
+    of the page; `told` hears every new one; `kept` hears every step that stays, and `asked` of every question the pass
+    and the size."""
 
     ahead: int = AHEAD
+    steady: bool = False
     known: dict[str, bool] = field(default_factory=dict)
     told: Callable[[str, bool], None] = lambda digest, answer: None
     kept: Callable[[Step], None] = lambda step: None
@@ -111,7 +113,8 @@ class _Reduction:
 
     async def _checked(self, text: str) -> str | None:
         """The smallest page, which a browser shows to anyone as it was seen here."""
-        await self._steady(text)
+        if not self._settings.steady:
+            await self._steady(text)
         self._careful = not await self._again(text)
         smallest = await self._reduced(text)
         if not self._careful and not await self._again(smallest, careful=True):

@@ -29,22 +29,27 @@ class Stale:
     _learned: Signature = field(default=Signature("same"), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
 
-    async def learn(self, case: Case) -> Never | str:
+    async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
+        if not confirmed and (never := await self._confirm(case)) is not None:
+            return never
+        seen = await self._look(case, careful=True)
+        if seen is None:
+            return Never("flaky", "what differed before did not differ again")
+        self.signature, self._suspects = seen
+        self._learned = self.signature
+        return self.signature.words
+
+    async def _confirm(self, case: Case) -> Never | None:
         # The closer look is one more confirmation.
         self.renders += 2 * (CONFIRMATIONS - 1)
         judged = await update.judge(
             self.lab, self.build, case, self.measure, CONFIRMATIONS - 1, remembering=self.remembering
         )
         match judged.verdict.kind:
+            case "different":
+                return None
             case "same":
                 return Never("same", "the updated page looks like the fresh one")
-            case "different":
-                seen = await self._look(case, careful=True)
-                if seen is None:
-                    return Never("flaky", "what differed before did not differ again")
-                self.signature, self._suspects = seen
-                self._learned = self.signature
-                return self.signature.words
             case "flaky":
                 return Never("flaky", judged.verdict.reason)
         return Never("untestable", judged.verdict.reason)

@@ -1,0 +1,200 @@
+"""The store, and runs that survive whatever happens to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moire.nouns import UsageError
+from moire.store import Finding, PageRow, Store
+from moire.store.database import MIGRATIONS, StoreError
+
+MOIRE = [sys.executable, "-m", "moire.cli"]
+PAGES = 14
+HUNT = ["hunt", "update", "chromium@156", "--pages", PAGES, "--operations", 1]
+
+
+def moire(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*MOIRE, *map(str, words)], capture_output=True, text=True, timeout=240, env=os.environ)
+
+
+def test_a_run_is_kept_as_it_was(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        run = store.begin("update", "", {"builds": ["a"], "pages": 3})
+        assert (run.name, run.kind, run.state, store.next_page(run)) == ("update-1", "update", "running", 0)
+        assert store.begin("update", "", {}).name == "update-2"
+        with pytest.raises(UsageError, match="already"):
+            store.begin("update", "update-1", {})
+        store.done(run, [PageRow(0, "a", "same"), PageRow(1, "a", "untestable", "why")])
+        picture = store.blobs.add(b"png")
+        store.keep(run, Finding(2, "a", "confirmed", "different", details={"page": picture}))
+        store.keep(run, Finding(2, "a", "example", "different", "words", {"page": picture}))
+        store.end(run, "stopped", 2.5, {"a": "well"})
+        store.end(run, "done", 1.5, {"a": "well"})
+    with Store(tmp_path, make=False) as store:
+        run = store.run("update-1")
+        assert (run.state, run.seconds, run.settings["pages"], run.notes) == ("done", 4.0, 3, {"a": "well"})
+        assert store.next_page(run) == 2 and store.verdicts(run) == {("a", "same"): 1, ("a", "untestable"): 1}
+        assert store.reasons(run, "untestable") == {"why": 1}
+        (found,) = store.findings(run)
+        assert (found.state, found.signature, store.blobs.read(found.details["page"])) == ("example", "words", b"png")
+        store.forget(run)
+        assert [one.name for one in store.runs()] == ["update-2"]
+
+
+def test_only_one_goes_on_with_a_run(tmp_path: Path) -> None:
+    with Store(tmp_path) as one, Store(tmp_path) as other:
+        run = one.begin("update", "", {})
+        with one.writing(run), pytest.raises(UsageError, match="is running"), other.writing(run):
+            pass
+        with other.writing(run):
+            pass
+
+
+def test_stores_that_are_none_get_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no runs"):
+        Store(tmp_path / "nowhere", make=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file"):
+        Store(tmp_path / "file")
+    for name, words in (("foreign", "something else"), ("newer", "newer Moire"), ("damaged", "damaged")):
+        folder = tmp_path / name
+        if name == "damaged":
+            folder.mkdir()
+            (folder / "moire.sqlite").write_bytes(b"no database at all, but long enough to be read" * 100)
+        else:
+            with Store(folder):
+                pass
+            db = sqlite3.connect(folder / "moire.sqlite")
+            foreign = name == "foreign"
+            db.execute("PRAGMA application_id = 7" if foreign else f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+            db.close()
+        before = (folder / "moire.sqlite").read_bytes()
+        with pytest.raises(StoreError, match=words):
+            Store(folder)
+        done = moire("runs", "list", "--store", folder)
+        assert done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr
+        assert (folder / "moire.sqlite").read_bytes() == before
+
+
+def test_verbs_say_what_is_missing(tmp_path: Path, store: Path) -> None:
+    for words, code, said in [
+        (("runs", "list", "--store", tmp_path / "none"), 2, "Hunt first"),
+        (("hunt", "--resume", "none", "--store", tmp_path / "none"), 2, "no runs"),
+        (("hunt",), 2, "nothing to hunt for"),
+        (("hunt", "update", "chromium@156", "--time", "soon"), 2, "no time"),
+        (("hunt", "update", "chromium@156", "--name", "a/b"), 2, "folder's name"),
+        (("hunt", "update", "chromium@156", "--from", tmp_path), 2, "no pages"),
+        (("hunt", "update", "chromium@156", "--from", tmp_path / "none"), 2, "no folder"),
+        (("hunt", "update", "chromium@999"), 2, "chromium@999"),
+        (("hunt", "--resume", "x", "change", "--base", "chromium@108", "--new", "chromium@156"), 2, "takes no other"),
+        (("report", "none", "-o", tmp_path / "r", "--store", tmp_path / "none"), 2, "no runs"),
+    ]:  # fmt: skip
+        done = moire(*words)
+        assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr, (words, done.stderr)
+    with Store(store) as kept:
+        assert kept.runs() == []
+
+
+def _findings(folder: Path) -> list[dict[str, Any]]:
+    with Store(folder, make=False) as kept:
+        (run,) = kept.runs()
+        assert run.state == "done" and kept.next_page(run) == PAGES
+        return [
+            {"number": one.number, "state": one.state, "signature": one.signature, "page": one.details.get("page"),
+             "update": one.details.get("update")}
+            for one in kept.findings(run)
+        ]  # fmt: skip
+
+
+def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """The page that fails is put among the user's own, so that there is something to find."""
+    own = tmp_path / "pages"
+    own.mkdir()
+    stale = '<!DOCTYPE html><div id=a><span>u</span></div><div style="offset-path:view-box ray(0deg)">a</div>'
+    (own / "stale.html").write_text(stale)
+    (own / "plain.html").write_text("<!DOCTYPE html><div id=a>plain</div><div id=b>page</div>")
+    words = [*HUNT, "--from", own]
+    assert moire(*words, "--store", tmp_path / "whole").returncode == 0
+    wanted = _findings(tmp_path / "whole")
+    assert any(one["state"] == "example" for one in wanted)
+    broken = tmp_path / "broken"
+    first = [*words, "--store", broken]
+    again: list[object] = ["hunt", "--resume", "update-1", "--store", broken]
+    for kill in range(3):
+        process = subprocess.Popen(
+            [*MOIRE, *map(str, first if kill == 0 else again)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        _wait_for_more(broken, process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    done = moire(*again)
+    assert done.returncode == 0, done.stderr
+    assert _findings(broken) == wanted
+    assert moire(*again).returncode == 0 and _findings(broken) == wanted
+
+
+def _wait_for_more(folder: Path, process: subprocess.Popen[Any], least: tuple[int, int] = (0, 0)) -> None:
+    """Until something new is on disk, or nothing more is to come."""
+
+    def state() -> tuple[int, int]:
+        if not (folder / "moire.sqlite").exists():
+            return -1, -1
+        with Store(folder) as kept:
+            return max([(kept.next_page(run), len(kept.findings(run))) for run in kept.runs()], default=(-1, -1))
+
+    before = state()
+    while process.poll() is None and (state() <= before or state() < least):
+        time.sleep(0.05)
+
+
+def test_ctrl_c_ends_in_order_and_twice_at_once(tmp_path: Path) -> None:
+    words = [*MOIRE, "hunt", "update", "chromium@156", "--time", "2h", "--store", str(tmp_path)]
+    for times in (1, 2):
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        _wait_for_more(tmp_path, process, least=(1, 0))
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=30)
+        assert process.returncode == 130 and "Traceback" not in said, said
+        if times == 1:
+            assert "index.html" in out and "--resume update-1" in said
+    shown = json.loads(moire("runs", "show", "update-1", "--store", tmp_path, "--json").stdout)
+    assert shown["summary"]["state"] == "stopped" and shown["summary"]["pages"] > 0
+    listed = json.loads(moire("runs", "list", "--store", tmp_path, "--json").stdout)
+    assert [one["name"] for one in listed][:1] == ["update-1"]
+
+
+def test_a_report_opens_offline(tmp_path: Path) -> None:
+    own = tmp_path / "pages"
+    own.mkdir()
+    stale = '<!DOCTYPE html><div id=a><span>u</span></div><div style="offset-path:view-box ray(0deg)">a</div>'
+    (own / "stale.html").write_text(stale)
+    words = ("hunt", "update", "chromium@156", "--from", own, "--pages", "6", "--operations", "1", "--store", tmp_path)
+    done = moire(*words, "--fail-on-finding")
+    assert done.returncode == 1, done.stderr
+    assert moire("report", "update-1", "-o", tmp_path / "report", "--store", tmp_path).returncode == 0
+    whole = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert whole["findings"] and whole["primitives"]["chromium@156"]
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "http:" not in page and "https:" not in page and "class=flip" in page
+    one = whole["findings"][0]
+    folder = tmp_path / "report" / one["name"]
+    files = {"page.html", "before.html", "update.json", "updated.png", "fresh.png", "difference.png", "finding.json"}
+    assert files <= {file.name for file in folder.iterdir()}
+    words = tuple(one["command"].split()[1:])
+    again = subprocess.run(
+        [*MOIRE, *words, "--json"], capture_output=True, text=True, cwd=tmp_path / "report", timeout=120
+    )
+    row = json.loads(again.stdout)
+    assert again.returncode == 1 and row["verdict"] == "different" and row["same_page"] and row["stage"] == one["stage"]
+    assert {"pixels", "max_difference", "flake_rate"} <= row.keys()
