@@ -38,6 +38,7 @@ from moire.triage.reduce import Differs, Reduced, Settings, reduce
 from .common import Row, build, row
 
 BUILDS = ("chromium@150", "chromium@156")
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 CASES = int(os.environ.get("MOIRE_BENCH_CASES", "100"))
 # Every so many cases are reduced once more, one render at a time.
 SERIAL_EVERY = 5
@@ -80,11 +81,40 @@ async def reductions(folder: Path) -> list[dict[str, float]]:
             }  # fmt: skip
             if n % SERIAL_EVERY == 0:
                 judge = Differs(lab, builds[0], builds[1], measure("exact"), serial=True)
+                begun, worked = time.monotonic(), busy()
                 slow = await reduce(case, judge, Settings(ahead=1))
                 assert isinstance(slow, Reduced) and slow.case.html == result.case.html, "two results"
                 one["ratio"] = result.seconds / slow.seconds
+                # One render at a time is no idle machine: a browser is several processes and threads.
+                one["cores"] = (busy() - worked) / (time.monotonic() - begun)
             seen.append(one)
     return seen
+
+
+def busy() -> float:
+    """Seconds that the machine's cores have worked."""
+    fields = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+    idle = fields[3] + fields[4]
+    return (sum(fields[:8]) - idle) / os.sysconf("SC_CLK_TCK")
+
+
+async def corpus() -> Row:
+    """Pages that others wrote, about bugs that came or went between these builds."""
+    builds = {major: build(f"chromium@{major}") for major in ("108", "116", "156")}
+    done, sizes = 0, []
+    async with Lab(list(builds.values())) as lab:
+        for one in json.loads((CORPUS / "cases.json").read_text()):
+            told = {major: one["builds"].get(major) for major in builds}
+            steps = (("108", "116"), ("116", "156"))
+            pair = next(((a, b) for a, b in steps if {told[a], told[b]} == {"P", "F"}), None)
+            if pair is None or one["mutates"]:
+                continue
+            case = Case((CORPUS / "wpt" / one["test"]).read_bytes(), one["test"], root=CORPUS / "wpt")
+            result = await reduce(case, Differs(lab, builds[pair[0]], builds[pair[1]], measure("exact")))
+            done += isinstance(result, Reduced)
+            sizes.append((len(case.html), len(result.case.html) if isinstance(result, Reduced) else len(case.html)))
+    removed = 1 - sum(after for _, after in sizes) / sum(before for before, _ in sizes)
+    return row("reducer: corpus pages reduced", done / len(sizes), "reported", cases=len(sizes), removed=removed)
 
 
 def singles(text: str) -> Iterator[str]:
@@ -183,9 +213,11 @@ def run() -> list[Row]:
         row("reducer: size removed", removed, "0.98", cases=len(seen), bytes_after=middle["after"], seconds=spent),
         row("reducer: differ in the original's way", statistics.mean(found["kept"]), "1"),
         row("reducer: wall time ÷ one render at a time", statistics.median(s["ratio"] for s in seen if "ratio" in s),
-            "0.6 at most", seconds=middle["seconds"]),
+            "0.6 at most", seconds=middle["seconds"],
+            cores_busy_one_at_a_time=statistics.median(s["cores"] for s in seen if "cores" in s)),
         row("reducer: renders a case, median", middle["renders"], "150 at most", questions=middle["questions"]),
         row("reducer: 1-minimal", statistics.mean(found["minimal"]), "0.95"),
+        *([asyncio.run(corpus())] if CORPUS.exists() else []),
     ]  # fmt: skip
 
 

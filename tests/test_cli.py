@@ -210,7 +210,8 @@ def test_every_verb_has_help_with_an_example() -> None:
     for verb in ("", "shot", "compare", "check", "browsers", "hunt", "hunt change", "browsers list",
                  "browsers available", "browsers install", "browsers remove", "browsers doctor", "generate", "pages",
                  "pages grammar", "pages weights", "pages features", "pages support", "pages refresh",
-                 "grammar compile"):  # fmt: skip
+                 "grammar compile", "hunt update", "runs", "runs list", "runs show", "report", "check-update",
+                 "reduce"):  # fmt: skip
         done = CliRunner().invoke(cli, [*verb.split(), "--help"])
         assert done.exit_code == 0 and "Example" in done.output, verb
 

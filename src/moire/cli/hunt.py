@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -215,7 +217,9 @@ def _go(
 async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], lab_options: LabOptions) -> None:
     begun = time.monotonic()
     done = False
-    lab = Lab(builds, lab_options)
+    # Those that findings are only tried in wait; the others share the machine.
+    share = max(1, (os.cpu_count() or 1) // len(hunt.builds))
+    lab = Lab(builds, replace(lab_options, processes=lab_options.processes or share))
     budget = begin.budget(known.settings)
     seen: Counter[str] = Counter()
     for (_, verdict), count in store.verdicts(known).items():

@@ -15,6 +15,7 @@ from rich.console import Console
 from ..browsers import names, shelf
 from ..browsers.lab import LabOptions
 from ..nouns import Build, Environment, UsageError
+from ..nouns.update import Update, read
 from ..pixels import Measure, measure
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,6 +78,18 @@ def the_measure(text: str) -> Measure:
         return measure(text)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def operations(text: str) -> Update:
+    """A JSON list of operations, or a file with one."""
+    if text.lstrip().startswith("["):
+        return read(text)
+    try:
+        return read(Path(text).read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{text} cannot be read: {error.strerror}.", "Give a file, or the JSON itself.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{text} is no text.", "Give a file with a JSON list of operations.") from None
 
 
 def folder_for(path: Path | None, option: str = "-o") -> None:

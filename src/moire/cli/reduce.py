@@ -15,14 +15,15 @@ from urllib.parse import unquote
 import click
 
 from ..browsers.lab import Lab, LabOptions
-from ..nouns import Build, Case, Exit, MoireError, Shot, UsageError
+from ..nouns import Build, Case, Exit, Failure, MoireError, Outcome, Shot, UsageError
+from ..oracles import update
 from ..pages import read
 from ..pages.make import Pages
 from ..pages.source import elements, parse
 from ..pages.spec import web
 from ..pixels import Measure, decode, difference, encode, side_by_side, stacked
-from ..triage.reduce import Command, Differs, Judge, Never, Reduced, Settings, Step, reduce
-from ..triage.reduce.log import Log, replayed
+from ..triage.reduce import Command, Differs, Judge, Never, Reduced, Settings, Stale, Step, reduce
+from ..triage.reduce.log import Log, put, replayed
 from ..triage.reduce.reduce import AHEAD
 from . import options
 from .progress import reducing
@@ -38,9 +39,10 @@ TRIALS = 200
 @click.option("--build", "-b", "names", multiple=True, metavar="BUILD", help="The two builds that disagree.")
 @click.option(
     "--oracle",
-    type=click.Choice(["change", "command"]),
-    help="What fails; `command` where one is given, else `change`.",
+    type=click.Choice(["change", "update", "command"]),
+    help="What fails; `command` where one is given, `update` with operations, else `change`.",
 )
+@click.option("--update", "operations", metavar="OPS", help="Operations on the page: a JSON list, or a file with one.")
 @click.option("--measure", default="exact", show_default=True, help="What counts as different.")
 @click.option("--any-difference", is_flag=True, help="Keep any difference, not only the one the page has.")
 @click.option("--existing-weights", is_flag=True, help="First try to make the failure anew by the page's own weights.")
@@ -52,11 +54,12 @@ TRIALS = 200
 @options.environment_options
 @options.lab_options
 def reduce_(
-    page: Path, command: tuple[str, ...], names: tuple[str, ...], oracle: str | None, measure: str,
-    any_difference: bool, existing_weights: bool, timeout: float, ahead: int, output: Path | None,
+    page: Path, command: tuple[str, ...], names: tuple[str, ...], oracle: str | None, operations: str | None,
+    measure: str, any_difference: bool, existing_weights: bool, timeout: float, ahead: int, output: Path | None,
     replay: Path | None, as_json: bool, deadline: float, serve_host: str, **env: Any,
 ) -> int:  # fmt: skip
-    """Reduce PAGE while two builds still disagree about it, or while COMMAND ends with 0.
+    """Reduce PAGE while two builds still disagree about it, or while one shows it stale after an update, or while
+    COMMAND ends with 0.
 
     The smallest page so far is on disk at any time, and the same call goes on where another was broken off.
 
@@ -64,21 +67,19 @@ def reduce_(
     Examples:
       moire reduce page.html -b chromium@150 -b chromium@156
       moire reduce page.html -b chromium@156 -b firefox@153 --measure phash -o small.html --json
+      moire reduce page.html --update update.json -b chromium@156
       moire reduce page.html -- sh -c 'grep -q display:grid {page}'
     """
     case = Case.from_file(page, options.environment(**env))
+    if operations is not None:
+        case = replace(case, update=options.operations(operations))
     file = output or page.with_name(f"{page.stem}.reduced.html")
     options.file_for(file)
     if replay is not None:
         return _replay(case, replay, file)
-    oracle = oracle or ("command" if command else "change")
-    if oracle == "command" and not command:
-        raise UsageError("There is no command.", "Give it after the page: moire reduce page.html -- ./test {page}")
-    if oracle == "change" and command:
-        raise UsageError("A command is given, and the oracle is `change`.", "Leave out one of them.")
-    if oracle == "change" and len(names) != 2:
-        raise UsageError(f"{len(names)} builds are given.", "Give two that disagree: -b chromium@150 -b chromium@156.")
-    builds = options.builds(names) if oracle == "change" else []
+    oracle = oracle or ("command" if command else "update" if case.update else "change")
+    _check_call(oracle, command, names, case)
+    builds = options.builds(names) if oracle != "command" else []
     the_measure = options.the_measure(measure)
     told = [
         oracle, measure, repr((any_difference, existing_weights, timeout, case.environment, builds)),
@@ -105,6 +106,19 @@ def reduce_(
             f"{result.seconds:.1f} s: {result.words}. Open {file}" + (f" and {pictures}" if pictures else "")
         )
     return Exit.DONE
+
+
+def _check_call(oracle: str, command: Sequence[str], names: Sequence[str], case: Case) -> None:
+    if oracle == "command" and not command:
+        raise UsageError("There is no command.", "Give it after the page: moire reduce page.html -- ./test {page}")
+    if oracle != "command" and command:
+        raise UsageError(f"A command is given, and the oracle is `{oracle}`.", "Leave out one of them.")
+    if oracle == "change" and len(names) != 2:
+        raise UsageError(f"{len(names)} builds are given.", "Give two that disagree: -b chromium@150 -b chromium@156.")
+    if oracle == "update" and (len(names) != 1 or not case.update):
+        raise UsageError("An update needs operations and one build.", "Give --update OPS and -b chromium@156.")
+    if oracle != "update" and case.update:
+        raise UsageError(f"Operations are given, and the oracle is `{oracle}`.", "Leave out one of them.")
 
 
 def _bytes(word: str) -> bytes:
@@ -136,7 +150,7 @@ async def _reduce(
             lab = await stack.enter_async_context(Lab(builds, lab_options))
             for build in builds:
                 await lab.start(build)
-            judge = Differs(lab, builds[0], builds[1], measure, any_difference)
+            judge = _judge(lab, builds, measure, any_difference)
         else:
             judge = Command(command, timeout)
         start, learned = await _by_weights(case, judge) if existing_weights else (case, "")
@@ -154,8 +168,15 @@ async def _reduce(
             result = await reduce(start, judge, Settings(ahead, False, log.known, log.told, kept, asked), learned)
             if isinstance(result, Never):
                 return result, None
-            log.done(result.case.html)
+            log.done(result.case)
         return result, await _pictures(lab, builds, (case, result.case), file) if builds else None
+
+
+def _judge(lab: Lab, builds: Sequence[Build], measure: Measure, any_difference: bool) -> Judge:
+    if len(builds) == 2:
+        return Differs(lab, builds[0], builds[1], measure, any_difference)
+    # Whoever asks for this very page knows what it remembers.
+    return Stale(lab, builds[0], measure, any_difference, remembering=True)
 
 
 async def _by_weights(case: Case, judge: Judge) -> tuple[Case, str]:
@@ -178,7 +199,11 @@ async def _pictures(lab: Lab, builds: Sequence[Build], cases: Sequence[Case], fi
     """Before above after, each in both builds with the difference."""
     rows = []
     for case in cases:
-        shots = [await lab.shoot(build, case) for build in builds]
+        if case.update:
+            seen = await update.updated(lab, builds[0], case), await update.fresh(lab, builds[0], case)
+            shots: list[Outcome] = [one if isinstance(one, Failure) else one.shot for one in seen]
+        else:
+            shots = [await lab.shoot(build, case) for build in builds]
         if not all(isinstance(shot, Shot) for shot in shots):
             return None
         images = [decode(shot.png) for shot in shots if isinstance(shot, Shot)]
@@ -189,9 +214,10 @@ async def _pictures(lab: Lab, builds: Sequence[Build], cases: Sequence[Case], fi
 
 
 def _replay(case: Case, log: Path, file: Path) -> int:
-    text = replayed(case.html, log)
-    options.write(file, text)
-    click.echo(f"{len(case.html)} → {len(text)} bytes. Open {file}")
+    after = replayed(case, log)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    put(file, after)
+    click.echo(f"{len(case.html)} → {len(after.html)} bytes. Open {file}")
     return Exit.DONE
 
 

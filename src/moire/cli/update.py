@@ -11,7 +11,6 @@ import click
 
 from ..browsers.lab import Lab, LabOptions
 from ..nouns import Build, Case, CheckExit, Shot, UsageError
-from ..nouns.update import Update, read
 from ..oracles import update
 from ..oracles.change import CONFIRMATIONS
 from ..pages.update.convert import converted
@@ -52,7 +51,7 @@ def check_update(
     case = Case.from_file(page, options.environment(**env))
     if own_script == (operations is not None):
         raise UsageError("Give either OPS or --own-script.", "Run `moire check-update --help`.")
-    case = converted(case) if operations is None else replace(case, update=_operations(operations))
+    case = converted(case) if operations is None else replace(case, update=options.operations(operations))
     if not case.update:
         raise UsageError("There is nothing to do to the page.", "Give operations, or a page with scripts.")
     (build,) = options.builds((name,))
@@ -85,17 +84,6 @@ def check_update(
     if verdict.kind != "same" and not interesting:
         return CheckExit.CANNOT_TEST
     return CheckExit.DIFFERENT if interesting else CheckExit.SAME
-
-
-def _operations(text: str) -> Update:
-    if text.lstrip().startswith("["):
-        return read(text)
-    try:
-        return read(Path(text).read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{text} cannot be read: {error.strerror}.", "Give a file, or the JSON itself.") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{text} is no text.", "Give a file with a JSON list of operations.") from None
 
 
 async def _check(

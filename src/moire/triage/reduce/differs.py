@@ -16,7 +16,7 @@ from ...nouns import Build, Case, Dump, Failure, Outcome, Shot
 from ...oracles.change import CONFIRMATIONS, compare, decide, differ, together
 from ...pixels import Measure
 from .judge import Never
-from .signature import PLAIN_NAMES, Signature, described, mask, strength
+from .signature import PLAIN_NAMES, Described, Signature, described, mask, strength
 
 # Seconds for a candidate: most pages on the way from a quick one are quick, too.
 PATIENCE = 5.0
@@ -47,6 +47,8 @@ class Differs:
     _patience: float = field(default=PATIENCE, init=False)
     _noise: frozenset[str] = field(default=frozenset(), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
+    # What was seen by the fast path before: where both pictures are the same again, so is the difference.
+    _pictures: dict[tuple[bytes, bytes], Described] = field(default_factory=dict, init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if confirmed:
@@ -117,13 +119,15 @@ class Differs:
             if seen is not None and seen[0].where in PLAIN_NAMES:
                 self.signature = replace(self.signature, where=seen[0].where)
 
-    async def _look(self, case: Case, path: Path, wanted: str = "") -> tuple[Signature, list[tuple[str, int]]] | None:
+    async def _look(self, case: Case, path: Path, wanted: str = "") -> Described | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
         not as strong as asked for is not looked at closely."""
         blind = self.any_difference or "command" in (self.a.engine, self.b.engine)
 
         def close(a: Shot, b: Shot) -> bool:
-            return not blind and differ(a, b, self.measure) and wanted in ("", strength(mask(a.png, b.png)[1]))
+            if blind or (path == "fast" and (a.png, b.png) in self._pictures) or not differ(a, b, self.measure):
+                return False
+            return wanted in ("", strength(mask(a.png, b.png)[1]))
 
         pair = await self._pair(case, path, close)
         if pair is None:
@@ -131,8 +135,13 @@ class Differs:
         (a, dump_a), (b, dump_b) = pair
         if not differ(a, b, self.measure):
             return None
-        dumps = (dump_a, dump_b) if dump_a is not None and dump_b is not None else None
-        return described(a, b, dumps, case.environment.scale, self._noise)
+        if dump_a is None or dump_b is None:
+            known = self._pictures.get((a.png, b.png))
+            return known or described(a, b, None, case.environment.scale)
+        found = described(a, b, (dump_a, dump_b), case.environment.scale, self._noise)
+        if path == "fast":
+            self._pictures[a.png, b.png] = found
+        return found
 
     async def _pair(self, case: Case, path: Path, close: Callable[[Shot, Shot], bool] | None) -> list[Seen] | None:
         """Both pictures and, where a closer look is wanted (always, if `close` is None), both dumps: the tabs wait

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from ...home import keep
 from ...nouns import Case, UsageError
+from ...nouns.update import written
+from .operations import parted, whole
 from .reduce import AGAIN, Step
 
 
 class Log:
-    """`PAGE.reduced.html`, beside it its `.steps.jsonl`, and while it is under way `.answers.jsonl`."""
+    """`PAGE.reduced.html`, beside it its `.steps.jsonl` and, if there are any, its operations in `.update.json`; and
+    while it is under way `.answers.jsonl`."""
 
     def __init__(self, file: Path, case: Case, told: list[str]) -> None:
         self._file = file
-        self._text = case.html.decode("latin-1")
+        self._text = whole(case, "latin-1")
+        self._updates = bool(case.update)
         self._steps = file.with_suffix(".steps.jsonl")
         self._answers = file.with_suffix(".answers.jsonl")
         self._key = hashlib.sha256(json.dumps([case.digest, told]).encode()).hexdigest()
@@ -68,16 +73,31 @@ class Log:
         start, end, put = _change(self._text, new)
         self._write(self._steps, json.dumps({"pass": step.name, "start": start, "end": end, "new": put}))
         self._text = new
-        if step.name == AGAIN or self._best is None or len(new) <= self._best:
+        update, html = parted(new) if self._updates else ((), new)
+        if step.name == AGAIN or self._best is None or len(html) <= self._best:
             self._best = None
-            keep(self._file, new.encode("latin-1"))
+            keep(self._file, html.encode("latin-1"))
+            if self._updates:
+                keep(update_file(self._file), written(update).encode())
 
-    def done(self, html: bytes) -> None:
-        if not self._file.exists() or self._file.read_bytes() != html:
-            self._file.write_bytes(html)
+    def done(self, case: Case) -> None:
+        put(self._file, case)
         if self._steps not in self._files:
             self._steps.write_text("")
         self._answers.unlink(missing_ok=True)
+
+
+def update_file(file: Path) -> Path:
+    """Where the operations of a reduced page are."""
+    return file.with_suffix(".update.json")
+
+
+def put(file: Path, case: Case) -> None:
+    """A page, and its operations beside it."""
+    if not file.exists() or file.read_bytes() != case.html:
+        file.write_bytes(case.html)
+    if case.update:
+        update_file(file).write_text(written(case.update) + "\n", "utf-8")
 
 
 def _size(file: Path) -> int | None:
@@ -99,8 +119,8 @@ def _alike(a: str, b: str) -> int:
     return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def replayed(html: bytes, log: Path) -> bytes:
-    text = html.decode("latin-1")
+def replayed(case: Case, log: Path) -> Case:
+    text = whole(case, "latin-1")
     try:
         for line in log.read_text("utf-8").splitlines():
             step: dict[str, Any] = json.loads(line)
@@ -109,4 +129,5 @@ def replayed(html: bytes, log: Path) -> bytes:
         raise UsageError(f"{log} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"{log} is no log of a reduction.", "It is the file that ends in .steps.jsonl.") from None
-    return text.encode("latin-1")
+    update, html = parted(text) if case.update else ((), text)
+    return replace(case, html=html.encode("latin-1"), update=update)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from ...nouns import Operation, Update
+from ...nouns import Case, Operation, Update
 from ...nouns.update import read
 from ...pages.source import elements, rules
 from . import passes
@@ -28,10 +28,16 @@ def parted(text: str) -> tuple[Update, str]:
     return read(line), html
 
 
+def whole(case: Case, coding: str = "utf-8") -> str:
+    """A case as one text: the page alone, if it has no operations."""
+    html = case.html.decode(coding)
+    return joined(case.update, html) if case.update else html
+
+
 def on_page(step: Pass) -> Pass:
     """A pass over pages, for a page with operations: these follow what they are about."""
 
-    def whole(text: str) -> Asking:
+    def lifted(text: str) -> Asking:
         update, html = parted(text)
 
         def with_update(smaller: str) -> str:
@@ -39,7 +45,7 @@ def on_page(step: Pass) -> Pass:
 
         return (yield from _through(step(html), with_update))
 
-    return whole
+    return lifted
 
 
 def _through(asking: Asking, put: Callable[[str], str]) -> Asking:

@@ -98,8 +98,7 @@ class _Reduction:
         found = learned or await self._judge.learn(self._case)
         if isinstance(found, Never):
             return found
-        html = self._case.html.decode(self._coding)
-        text = operations.joined(self._case.update, html) if self._case.update else html
+        text = operations.whole(self._case, self._coding)
         try:
             smallest = await self._checked(text)
         except _Flaky:

@@ -50,9 +50,12 @@ class Signature:
         return replace(self, where="") if self.where and other.where in PLAIN_NAMES else self
 
 
+Described = tuple[Signature, list[tuple[str, int]]]
+
+
 def described(
     a: Shot, b: Shot, dumps: tuple[Dump, Dump] | None, scale: float, noise: Collection[str] = ()
-) -> tuple[Signature, list[tuple[str, int]]]:
+) -> Described:
     """The signature of a difference between two pictures, and the elements it shows in."""
     seen, most = mask(a.png, b.png)
     if dumps is None:

@@ -14,7 +14,7 @@ from ...oracles.change import CONFIRMATIONS, differ, together
 from ...oracles.update import Closer, Rendering
 from ...pixels import Measure
 from .judge import Never
-from .signature import PLAIN_NAMES, Signature, described, mask, strength
+from .signature import PLAIN_NAMES, Described, Signature, described, mask, strength
 
 
 @dataclass
@@ -26,8 +26,12 @@ class Stale:
     remembering: bool = False
     renders: int = 0
     signature: Signature = field(default=Signature("same"), init=False)
-    _learned: Signature = field(default=Signature("same"), init=False)
+    _learned: tuple[Signature, Signature] = field(default=(Signature("same"), Signature("same")), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
+    # The same difference as the fast path shows it: what a page is asked for after its picture may differ there.
+    _quick: Signature = field(default=Signature("same"), init=False)
+    # What was seen by the fast path before: where both pictures are the same again, so is the difference.
+    _pictures: dict[tuple[bytes, bytes], Described] = field(default_factory=dict, init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if not confirmed and (never := await self._confirm(case)) is not None:
@@ -36,7 +40,9 @@ class Stale:
         if seen is None:
             return Never("flaky", "what differed before did not differ again")
         self.signature, self._suspects = seen
-        self._learned = self.signature
+        quick = await self._look(case, careful=False)
+        self._quick = quick[0] if quick is not None else self.signature
+        self._learned = self.signature, self._quick
         return self.signature.words
 
     async def _confirm(self, case: Case) -> Never | None:
@@ -61,27 +67,30 @@ class Stale:
         found = await self._look(case, careful=careful, wanted=self.signature.strength)
         if found is None or self.any_difference:
             return found is not None
-        wanted = self.signature.renamed(found[0]) if anywhere else self.signature
-        return wanted.keeps(found[0])
+        signature = self.signature if careful else self._quick
+        return (signature.renamed(found[0]) if anywhere else signature).keeps(found[0])
 
     async def follow(self, case: Case | None) -> None:
         if case is None:
-            self.signature = self._learned
-        elif self.signature.where:
-            seen = await self._look(case, careful=True)
-            if seen is not None and seen[0].where in PLAIN_NAMES:
-                self.signature = replace(self.signature, where=seen[0].where)
+            self.signature, self._quick = self._learned
+        else:
+            self.signature = await self._followed(case, self.signature, careful=True)
+            self._quick = await self._followed(case, self._quick, careful=False)
 
-    async def _look(
-        self, case: Case, *, careful: bool, wanted: str = ""
-    ) -> tuple[Signature, list[tuple[str, int]]] | None:
+    async def _followed(self, case: Case, signature: Signature, *, careful: bool) -> Signature:
+        seen = await self._look(case, careful=careful) if signature.where else None
+        if seen is None or seen[0].where not in PLAIN_NAMES:
+            return signature
+        return replace(signature, where=seen[0].where)
+
+    async def _look(self, case: Case, *, careful: bool, wanted: str = "") -> Described | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
         not as strong as asked for is not looked at closely."""
         dumps: list[Dump | None] = [None, None]
         self.renders += 2
 
         def close(a: Rendering, b: Rendering) -> bool:
-            if self.any_difference or not self._differ(a, b):
+            if self.any_difference or (a.shot.png, b.shot.png) in self._pictures or not self._differ(a, b):
                 return False
             return wanted in ("", strength(mask(a.shot.png, b.shot.png)[1]))
 
@@ -101,8 +110,13 @@ class Stale:
         first, second = pair
         if not isinstance(first, Rendering) or not isinstance(second, Rendering) or not self._differ(first, second):
             return None
-        both = (dumps[0], dumps[1]) if dumps[0] is not None and dumps[1] is not None else None
-        return described(first.shot, second.shot, both, case.environment.scale)
+        pictures, scale = (first.shot.png, second.shot.png), case.environment.scale
+        if dumps[0] is None or dumps[1] is None:
+            return self._pictures.get(pictures) or described(first.shot, second.shot, None, scale)
+        found = described(first.shot, second.shot, (dumps[0], dumps[1]), scale)
+        if not careful:
+            self._pictures[pictures] = found
+        return found
 
     def _differ(self, a: Rendering, b: Rendering) -> bool:
         return not apart(a.page, b.page) and differ(a.shot, b.shot, self.measure)
