@@ -17,7 +17,7 @@ $(VENV)/.ready: pyproject.toml scripts/venv
 	@sh scripts/venv $(PYTHON) $(VENV)
 
 hunt: setup
-	$(MOIRE) hunt change --base chromium@150 --new chromium@156 --pages 300 -o runs/change
+	$(MOIRE) hunt update chromium@156 --time 150s --operations 6
 
 test: setup
 	$(VENV)/bin/pytest
