@@ -4,9 +4,12 @@ corpus of known bugs, and how it compares with reloading."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import random
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -26,6 +29,7 @@ from moire.pages.update import script, still
 from moire.pages.update.convert import converted
 from moire.pages.update.draw import USUAL, Updates
 from moire.pixels import measure
+from moire.store import Store
 
 from .common import Row, build, in_order, row
 
@@ -103,6 +107,46 @@ def speed() -> Row:
     theirs = metamong_rate(target, cases[:60])
     ours, kinds = asyncio.run(our_rate(target, cases))
     return row("pairs a second ÷ Metamong's method", ours / theirs, "20", ours=ours, theirs=theirs, **kinds)
+
+
+# Kills
+
+KILLS, KILLED_PAGES = 10, 1200
+
+
+def hunted(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
+    whole = [sys.executable, "-m", "moire.cli", "hunt", *words, "--store", str(folder)]
+    return subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def found(folder: Path) -> Counter[str]:
+    with Store(folder, make=False) as store:
+        (run,) = store.runs()
+        return Counter(f"{one.number} {one.state} {one.signature} {one.details['page']}" for one in store.findings(run))
+
+
+def killed() -> list[Row]:
+    """One seeded hunt undisturbed, and one that is killed ten times at random moments and resumed each time."""
+    words = ["update", "chromium@108", "--pages", str(KILLED_PAGES), "--operations", "6"]
+    number = random.Random(1)
+    with tempfile.TemporaryDirectory() as place:
+        whole, broken = Path(place, "whole"), Path(place, "broken")
+        begun = time.monotonic()
+        hunted(whole, words).wait()
+        seconds = time.monotonic() - begun
+        for kill in range(KILLS):
+            process = hunted(broken, words if kill == 0 else ["--resume", "update-1"])
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(seconds / KILLS * (0.7 + 0.6 * number.random()))
+            process.kill()
+            process.wait()
+        hunted(broken, ["--resume", "update-1"]).wait()
+        wanted, kept = found(whole), found(broken)
+    lost, more = wanted - kept, kept - wanted
+    return [
+        row("ten kills: findings lost", sum(lost.values()), "0", findings=sum(wanted.values()), pages=KILLED_PAGES),
+        row("ten kills: findings doubled or new", sum(more.values()), "0"),
+    ]
 
 
 # Nothing to see
@@ -219,7 +263,7 @@ MAJORS = ["83", "88", "89", "92", "103", "106", "107", "108", "112", "116", "123
 
 
 def run() -> list[Row]:
-    rows = [speed(), asyncio.run(nothing_visible("chromium@156", 5000))]
+    rows = [speed(), *killed(), asyncio.run(nothing_visible("chromium@156", 5000))]
     if CORPUS.exists():
         rows += asyncio.run(corpus(MAJORS))
     return [*rows, *asyncio.run(against_reload(1000))]

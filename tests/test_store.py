@@ -34,12 +34,12 @@ def test_a_run_is_kept_as_it_was(tmp_path: Path) -> None:
         assert store.begin("update", "", {}).name == "update-2"
         with pytest.raises(UsageError, match="already"):
             store.begin("update", "update-1", {})
-        store.done(run, [PageRow(0, "a", "same"), PageRow(1, "a", "untestable", "why")])
+        store.done(run, [PageRow(0, "a", "same"), PageRow(1, "a", "untestable", "why")], 2.5)
+        store.done(run, [], 1.5)
         picture = store.blobs.add(b"png")
         store.keep(run, Finding(2, "a", "confirmed", "different", details={"page": picture}))
         store.keep(run, Finding(2, "a", "example", "different", "words", {"page": picture}))
-        store.end(run, "stopped", 2.5, {"a": "well"})
-        store.end(run, "done", 1.5, {"a": "well"})
+        store.end(run, "done", {"a": "well"})
     with Store(tmp_path, make=False) as store:
         run = store.run("update-1")
         assert (run.state, run.seconds, run.settings["pages"], run.notes) == ("done", 4.0, 3, {"a": "well"})

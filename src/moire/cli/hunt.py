@@ -237,7 +237,8 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
 
                 def page(number: int, judged: Sequence[Judged]) -> None:
                     seen.update(one.verdict.kind for one in judged)
-                    left = f"{max(0, budget.seconds - (time.monotonic() - begun)):.0f} s left" if budget.seconds else ""
+                    spent = known.seconds + time.monotonic() - begun
+                    left = f"{max(0, budget.seconds - spent):.0f} s left" if budget.seconds else ""
                     bar.update(task, completed=number + 1, found=words(left))
 
                 def looking(judged: Judged) -> None:
@@ -249,7 +250,7 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
                 done = await follow(store, known, hunt, lab, budget, stop, Told(page, looking, finding))
     finally:
         notes = {build.name: str(lab.health(build)) for build in builds}
-        store.end(known, "done" if done else "stopped", time.monotonic() - begun, notes)
+        store.end(known, "done" if done else "stopped", notes)
 
 
 @contextmanager

@@ -95,6 +95,8 @@ class _Following:
         self._under_way: deque[tuple[int, asyncio.Task[list[Judged]]]] = deque()
         self._rows: list[PageRow] = []
         self._begun = self._written = time.monotonic()
+        # Before the run was broken off.
+        self._spent = run.seconds
         self._next = store.next_page(run)
         self._known = [one for one in store.findings(run) if one.number < self._next]
 
@@ -126,7 +128,7 @@ class _Following:
         return task.done()
 
     def _over(self) -> bool:
-        spent = time.monotonic() - self._begun
+        spent = self._spent + time.monotonic() - self._begun
         return self._stop.is_set() or bool(self._budget.seconds and spent >= self._budget.seconds)
 
     def _fill(self) -> None:
@@ -171,7 +173,6 @@ class _Following:
         return Finding(number, one.build, "confirmed", one.verdict.kind, details={"page": page, "pictures": kept})
 
     def _write(self) -> None:
-        if self._rows:
-            self._store.done(self._run, self._rows)
-            self._rows = []
-        self._written = time.monotonic()
+        now = time.monotonic()
+        self._store.done(self._run, self._rows, now - self._written)
+        self._rows, self._written = [], now

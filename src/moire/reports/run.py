@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shlex
 import shutil
 from collections import Counter, defaultdict
@@ -20,6 +21,8 @@ from ..wpt.export import reftest
 from .style import SCRIPT, STYLE
 
 SHOWN_REASONS = 10
+# What differs from page to page in one and the same reason.
+_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|#\w+|\d+")
 _esc = html.escape
 
 
@@ -36,8 +39,16 @@ def summary(store: Store, run: Run) -> dict[str, Any]:
         "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
         "examples": sum(one.state == "example" for one in found),
         "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
-        **{f"untestable: {reason}": n for reason, n in store.reasons(run, "untestable").most_common(SHOWN_REASONS)},
+        **{f"untestable: {reason}": n for reason, n in _reasons(store, run).most_common(SHOWN_REASONS)},
     }  # fmt: skip
+
+
+def _reasons(store: Store, run: Run) -> Counter[str]:
+    """Why pages could not be tested, alike reasons together."""
+    counts: Counter[str] = Counter()
+    for reason, count in store.reasons(run, "untestable").items():
+        counts[_PARTICULAR.sub("…", reason)[:100]] += count
+    return counts
 
 
 def primitives(found: Sequence[Finding]) -> dict[str, dict[str, int]]:

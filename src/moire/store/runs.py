@@ -137,10 +137,10 @@ class Store:
                 db.execute("UPDATE runs SET state = 'running' WHERE id = ?", (run.id,))
             yield
 
-    def end(self, run: Run, state: State, seconds: float, notes: Mapping[str, Any]) -> None:
+    def end(self, run: Run, state: State, notes: Mapping[str, Any]) -> None:
         with self._change() as db:
-            row = (state, seconds, json.dumps(notes), run.id)
-            db.execute("UPDATE runs SET state = ?, seconds = seconds + ?, notes = ? WHERE id = ?", row)
+            row = (state, json.dumps(notes), run.id)
+            db.execute("UPDATE runs SET state = ?, notes = ? WHERE id = ?", row)
 
     def forget(self, run: Run) -> None:
         """A run that never came to anything."""
@@ -150,9 +150,10 @@ class Store:
 
     # Pages
 
-    def done(self, run: Run, rows: Iterable[PageRow]) -> None:
-        """Pages that nothing more is to be done about."""
+    def done(self, run: Run, rows: Iterable[PageRow], seconds: float) -> None:
+        """Pages that nothing more is to be done about, and the time that was spent since the last."""
         with self._change() as db:
+            db.execute("UPDATE runs SET seconds = seconds + ? WHERE id = ?", (seconds, run.id))
             db.executemany(
                 "INSERT INTO pages VALUES (?, ?, ?, ?, ?)",
                 [(run.id, row.number, row.build, row.verdict, row.reason) for row in rows],
