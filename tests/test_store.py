@@ -12,12 +12,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from moire.nouns import UsageError
+from moire.hunts.run import Judged, confirmed, facts
+from moire.nouns import Case, UsageError, Verdict, operation
+from moire.pixels import encode
+from moire.reports.run import write
 from moire.store import Finding, PageRow, Store
 from moire.store.database import MIGRATIONS, StoreError
 
+PNG = encode(np.zeros((4, 4, 3), np.uint8))
 MOIRE = [sys.executable, "-m", "moire.cli"]
 PAGES = 14
 HUNT = ["hunt", "update", "chromium@156", "--pages", PAGES, "--operations", 1]
@@ -93,6 +98,10 @@ def test_verbs_say_what_is_missing(tmp_path: Path, store: Path) -> None:
         (("hunt",), 2, "nothing to hunt for"),
         (("hunt", "update", "chromium@156", "--time", "soon"), 2, "no time"),
         (("hunt", "update", "chromium@156", "--name", "a/b"), 2, "folder's name"),
+        (("hunt", "update", "chromium@156", "--name", ".."), 2, "folder's name"),
+        (("hunt", "update", "chromium@156", "--name", "blobs"), 2, "is taken"),
+        (("hunt", "update", "chromium@156", "chromium@156"), 2, "named twice"),
+        (("hunt", "--store", tmp_path, "update", "chromium@156"), 2, "stands before update"),
         (("hunt", "update", "chromium@156", "--from", tmp_path), 2, "no pages"),
         (("hunt", "update", "chromium@156", "--from", tmp_path / "none"), 2, "no folder"),
         (("hunt", "update", "chromium@999"), 2, "chromium@999"),
@@ -130,17 +139,24 @@ def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None
     broken = tmp_path / "broken"
     first = [*words, "--store", broken]
     again: list[object] = ["hunt", "--resume", "update-1", "--store", broken]
+    kills = 0
     for kill in range(3):
         process = subprocess.Popen(
             [*MOIRE, *map(str, first if kill == 0 else again)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
-        _wait_for_more(broken, process)
+        # The first at a finding that is not looked into yet.
+        _wait_for_more(broken, process, least=(0, 1))
         process.send_signal(signal.SIGKILL)
         process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+    assert kills >= 2
     done = moire(*again)
     assert done.returncode == 0, done.stderr
     assert _findings(broken) == wanted
     assert moire(*again).returncode == 0 and _findings(broken) == wanted
+    (own / "plain.html").write_text("changed")
+    changed = moire(*again)
+    assert changed.returncode == 2 and "is not what it was" in changed.stderr
 
 
 def _wait_for_more(folder: Path, process: subprocess.Popen[Any], least: tuple[int, int] = (0, 0)) -> None:
@@ -172,6 +188,24 @@ def test_ctrl_c_ends_in_order_and_twice_at_once(tmp_path: Path) -> None:
     assert shown["summary"]["state"] == "stopped" and shown["summary"]["pages"] > 0
     listed = json.loads(moire("runs", "list", "--store", tmp_path, "--json").stdout)
     assert [one["name"] for one in listed][:1] == ["update-1"]
+
+
+def test_a_report_shows_what_is_not_looked_into_and_nothing_acts_in_it(tmp_path: Path) -> None:
+    hostile = "</pre><script>alert(1)</script>'\"><img src=x onerror=alert(1)>"
+    settings = {"builds": [f"b{hostile}"], "measure": "exact", "pages": 1, "seconds": 0}
+    with Store(tmp_path) as store:
+        run = store.begin("update", "", settings)
+        case = Case(hostile.encode(), update=(operation("set-text", target=hostile, value=hostile),))
+        judged = Judged(case, f"b{hostile}", Verdict("different", hostile), [("updated", PNG), ("fresh", PNG)])
+        store.keep(run, confirmed(store.blobs, 0, judged))
+        details = facts(store.blobs, judged, case)
+        store.keep(run, Finding(1, f"b{hostile}", "example", "different", f"words {hostile}", details))
+        index = write(store, run, tmp_path / "report")
+    text = index.read_text()
+    assert "not looked into yet" in text and "<script>alert" not in text and "<img src=x" not in text
+    found = json.loads((tmp_path / "report" / "report.json").read_text())["findings"]
+    for one in found:
+        assert (tmp_path / "report" / one["name"] / "update.json").exists()
 
 
 def test_a_report_opens_offline(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from moire.pages.update.convert import converted
 from moire.pages.update.draw import USUAL, Updates
 from moire.pages.update.script import final
 from moire.pixels import measure
-from moire.triage.reduce import Reduced, Settings, Stale, reduce
+from moire.triage.reduce import Reduced, Settings, Stale, operations, passes, reduce
 from moire.wpt.export import reftest
 
 EXACT = measure("exact")
@@ -89,6 +89,8 @@ def test_every_operation_is_read_as_it_is_written() -> None:
         ('[{"op": "scroll", "x": true, "y": 1}]', "not a whole number"),
         ('[{"op": "resize", "width": 0, "height": 9}]', "cannot be shown"),
         ('[{"op": "insert-node", "target": "a", "position": "in", "html": ""}]', "no position 'in'"),
+        ('[{"op": "close", "target": ""}]', "no target"),
+        ('[{"op": "set-text", "target": "a", "value": "\\ud800"}]', "half a character"),
     ],
 )
 def test_operations_that_are_none_get_a_sentence(text: str, words: str) -> None:
@@ -204,8 +206,11 @@ async def test_what_remembers_by_specification_is_left_out(chromium: Build) -> N
         judged = await update.judge(lab, chromium, case, EXACT)
         assert judged.verdict.kind == "untestable" and "last remembered size" in judged.verdict.reason
         assert (await update.judge(lab, chromium, case, EXACT, remembering=True)).verdict.kind == "same"
-    assert still.remembers(b"<p>", [operation("set-style", target="p", name="overflow-anchor", value="none")])
-    assert not still.remembers(b"<p style='contain-intrinsic-size: 50px'>", [])
+    anchored = (operation("set-style", target="p", name="overflow-anchor", value="none"),)
+    assert still.remembers(Case(b"<p>", update=anchored))
+    assert not still.remembers(Case(b"<p style='contain-intrinsic-size: 50px'>"))
+    linked = Case(b"<link rel=stylesheet href='own.css'>", resources={"own.css": b"* { scroll-snap-type: x }"})
+    assert still.remembers(linked) == "scroll snapping"
 
 
 async def test_reloading_loses_what_is_no_markup(chromium: Build) -> None:
@@ -243,18 +248,80 @@ def test_pages_for_updates_stand_still_and_load_nothing() -> None:
     source = Pages(still.weights(web.weights()))
     restless = [seed for seed in range(200) if not source.page(seed, 3000).inert]
     assert len(restless) <= 2
-    assert not any(still.remembers(source.page(seed, 3000).html, ()) for seed in range(200))
+    assert not any(still.remembers(source.page(seed, 3000)) for seed in range(200))
 
 
 async def test_pages_of_others_are_operated_on_by_path(chromium: Build) -> None:
-    html = b"<!DOCTYPE html><style>p { color: red }</style><p>one<p>two <b>three</b><ul><li>four</ul>"
+    """Also where a parser puts in what the source leaves out."""
+    html = b"<!DOCTYPE html><style>p { color: red }</style><p>one<p>two <b>three</b><table><tr><td>four</table>"
     source = Pages(still.weights(web.weights()))
-    kinds = {kind: 1 for kind in USUAL if kind not in ("insert-rule", "resize")}
+    targets = set()
     async with Lab([chromium]) as lab:
-        for seed in range(12):
-            case = Updates(source, kinds).updated(Case(html), seed, 1)
+        for seed in range(16):
+            case = Updates(source, {"set-text": 1, "set-style": 1}).updated(Case(html), seed, 1)
+            targets.add(case.update[0]["target"])
             judged = await update.judge(lab, chromium, case, EXACT)
             assert judged.verdict.kind == "same", (case.update, judged.verdict)
+    assert len(targets) >= 4 and all(target.startswith("body > :nth-child(") for target in targets)
+    deep = Updates(source).updated(Case(b"<div>" * 5000 + b"x"), 1, 3)
+    assert len(deep.update) == 3
+
+
+def test_operations_follow_their_rules() -> None:
+    """While others are cut, also when what is left of them is simplified in the same go."""
+    sheet = "<style>a { color: red } b { color: red; top: 0 } i { color: red }</style><i>x</i>"
+
+    def step(text: str) -> passes.Asking:
+        for smaller in (text.replace("a { color: red } ", ""), text.replace("a { color: red } b { color: red; top: 0 } ",
+                                                                           "b { top: 0 } ")):  # fmt: skip
+            if (yield smaller):
+                text = smaller
+        return text
+
+    update = (operation("delete-rule", index=2), operation("insert-rule", index=3, rule="u {}"),
+              operation("delete-rule", sheet=1, index=2))  # fmt: skip
+    asking = operations.on_page(step)(operations.joined(update, sheet))
+    asked = [next(asking), asking.send(True)]
+    for text in asked:
+        assert [one["index"] for one in operations.parted(text)[0]] == [1, 2, 2], text
+
+
+async def test_what_an_update_loads_is_waited_for(chromium: Build, tmp_path: Path) -> None:
+    picture = b"<svg xmlns='http://www.w3.org/2000/svg' width='90' height='90'><rect width='90' height='90'/></svg>"
+    html = b"<!DOCTYPE html><style>.on { background: url(a.svg) }</style><div id=a>a</div><img id=i width=90 height=90>"
+    async with Lab([chromium]) as lab:
+        for one in (
+            operation("set-attribute", target="#i", name="src", value="a.svg"),
+            operation("toggle-class", target="#a", name="on"),
+            operation("insert-node", target="#a", position="afterend", html="<img src=a.svg>"),
+        ):
+            case = Case(html, resources={"a.svg": picture}, update=(one,))
+            judged = await update.judge(lab, chromium, case, EXACT)
+            assert judged.verdict.kind == "same", (one, judged.verdict)
+            plain = await update.fresh(lab, chromium, replace(case, update=()))
+            shown = judged.updated[0]
+            assert isinstance(plain, update.Rendering) and isinstance(shown, Shot)
+            assert plain.shot.png != shown.png, "the picture has come"
+
+
+async def test_a_page_from_right_to_left_is_so_from_the_start(chromium: Build) -> None:
+    case = Case(PAGE, environment=Environment(direction="rtl"), update=(EVERY[0],))
+    async with Lab([chromium]) as lab:
+        assert await update.screened(lab, chromium, case) is None
+        judged = await update.judge(lab, chromium, case, EXACT)
+        seen = await update.updated(lab, chromium, case)
+        assert judged.verdict.kind == "same" and isinstance(seen, update.Rendering)
+        assert any(line.startswith("/html[-1] dir=") for line in seen.page)
+
+
+async def test_pages_cannot_hide_what_they_are(chromium: Build) -> None:
+    html = PAGE + b"<form name=getAnimations></form><form name=styleSheets></form><form><input name=lastChild></form>"
+    async with Lab([chromium]) as lab:
+        judged = await update.judge(lab, chromium, Case(html, update=(EVERY[0],)), EXACT)
+        assert judged.verdict.kind == "same", judged.verdict
+        loop = operation("script", code="(function f() { requestAnimationFrame(f) })()")
+        judged = await update.judge(lab, chromium, Case(PAGE, update=(loop,)), EXACT)
+        assert judged.verdict.kind == "untestable" and "never comes to an end" in judged.verdict.reason
 
 
 def test_a_dynamic_reftest_becomes_page_and_operation(tmp_path: Path) -> None:

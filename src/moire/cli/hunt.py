@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import begin
@@ -23,7 +24,7 @@ from ..hunts.run import Hunt, Judged, Told, follow
 from ..nouns import Build, Exit, MoireError, UsageError
 from ..pages.update import still
 from ..reports.run import write
-from ..store import Finding, Run, Store
+from ..store import BLOBS, Finding, Run, Store
 from . import options, sources
 from .progress import pages as page_progress
 from .root import cli, run
@@ -31,7 +32,7 @@ from .root import cli, run
 F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_NAME = re.compile(r"[\w.-]+")
+_NAME = re.compile(r"[A-Za-z0-9][\w-]*")
 
 
 def seconds(_context: click.Context, _option: click.Parameter, text: str | None) -> float:
@@ -89,6 +90,10 @@ def hunt(
     if context.invoked_subcommand is not None:
         if resume is not None:
             raise UsageError("--resume takes no other hunt.", f"Run `moire hunt --resume {resume}`.")
+        for given in context.params:
+            if context.get_parameter_source(given) == ParameterSource.COMMANDLINE:
+                words = f"--{given.replace('_', '-')} stands before {context.invoked_subcommand}."
+                raise UsageError(words, "Put it behind.")
         return Exit.DONE
     if resume is None:
         raise UsageError("There is nothing to hunt for.", "Run `moire hunt --help`.")
@@ -150,13 +155,13 @@ def update(
     return _begin("update", builds, references, settings, still.weights, **how)
 
 
-def _own_pages(folder: Path) -> list[str]:
+def _own_pages(folder: Path) -> list[list[str]]:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder.", "Give --from the folder that your pages are in.")
-    found = sorted(str(p.resolve()) for p in folder.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
+    found = sorted(p.resolve() for p in folder.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
     if not found:
         raise UsageError(f"There are no pages in {folder}.", "Pages end in .html or .htm.")
-    return found
+    return [[str(path), begin.digest(path)] for path in found]
 
 
 def _begin(
@@ -169,7 +174,12 @@ def _begin(
     options.the_measure(measure)
     lab_options = options.lab(deadline, serve_host)
     if name and not _NAME.fullmatch(name):
-        raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits, dots and dashes.")
+        raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
+    if name == BLOBS:
+        raise UsageError(f"--name {name} is taken.", "Give another.")
+    twice = [build.name for n, build in enumerate(builds) if build in builds[:n]]
+    if twice and kind == "update":
+        raise UsageError(f"{twice[0]} is named twice.", "Name each build once.")
     options.folder_for(output)
     asked = [build for build in builds[: len(tested)] if build.engine != "command"]
     with Store(store) as kept:
@@ -195,11 +205,11 @@ def _go(
         try:
             run(_hunt(store, known, hunt, builds, lab))
         finally:
-            if store.next_page(known):
-                # Also when the hunt is broken off: what was found so far is worth a report.
-                index = write(store, store.run(known.name), place)
-            elif not store.findings(known):
+            if not store.next_page(known) and not store.findings(known):
                 store.forget(known)
+        # Also when the hunt is broken off in order: what was found so far is worth a report.
+        if store.next_page(known) or store.findings(known):
+            index = write(store, store.run(known.name), place)
     if index is None:
         raise KeyboardInterrupt
     found = store.findings(known)
@@ -226,7 +236,7 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
         seen[verdict] += count
     try:
         async with lab:
-            for build in hunt.builds:
+            for build in builds:
                 await lab.start(build)
             with page_progress() as bar, _interrupts() as stop:
                 task = bar.add_task(known.name, total=budget.pages or None, found="", completed=store.next_page(known))

@@ -24,6 +24,7 @@ from ..pages.spec import web
 from ..pixels import Measure, decode, difference, encode, side_by_side, stacked
 from ..triage.reduce import Command, Differs, Judge, Never, Reduced, Settings, Stale, Step, reduce
 from ..triage.reduce.log import Log, put, replayed
+from ..triage.reduce.operations import whole
 from ..triage.reduce.reduce import AHEAD
 from . import options
 from .progress import reducing
@@ -164,7 +165,7 @@ async def _reduce(
                 bar(step.name, len(step.text), judge.renders, elements=sum(1 for _ in elements(parse(step.text))))
 
             if start is not case:
-                kept(Step("by its weights", start.html.decode()))
+                kept(Step("by its weights", whole(start)))
             result = await reduce(start, judge, Settings(ahead, False, log.known, log.told, kept, asked), learned)
             if isinstance(result, Never):
                 return result, None

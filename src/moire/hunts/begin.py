@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ def hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], blobs:
     pages = Pages(json.loads(blobs.read(settings["weights"])))
     if kind == "change":
         return ChangeHunt(builds, pages, settings["seed"], settings["size"], measure(settings["measure"]), blobs)
-    own = [Path(name) for name in settings["own"]]
+    own = [Path(name) for name, _ in settings["own"]]
     source = Source(pages, settings["seed"], settings["size"], settings["operations"], own)
     tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
     return UpdateHunt(tested, source, measure(settings["measure"]), blobs, settings["guided"], others)
@@ -37,10 +38,20 @@ def names(settings: Mapping[str, Any]) -> list[str]:
 
 
 def check(settings: Mapping[str, Any], builds: Sequence[Build]) -> None:
-    """A run goes on with the very builds it was begun with."""
+    """A run goes on with the very builds and pages it was begun with."""
     for build, version in zip(builds, settings["versions"], strict=True):
         if build.version != version:
             raise UsageError(
                 f"{build.name} is {build.version} now; the run was begun with {version}.",
                 f"Install {version} again, or begin another run.",
             )
+    for name, before in settings.get("own", ()):
+        if digest(Path(name)) != before:
+            raise UsageError(f"{name} is not what it was when the run was begun.", "Put it back, or begin another run.")
+
+
+def digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

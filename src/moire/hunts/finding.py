@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..nouns import Case
-from ..nouns.update import written
 from ..store import Finding, FindingState
 from ..store.blobs import Blobs
 from ..triage.reduce import Judge, Never, Reduced, Settings, Signature, reduce
-from .run import Judged
+from .run import Judged, facts
 
 # Examples of one signature; any more are counted.
 EXAMPLES = 3
@@ -43,13 +42,16 @@ class Looking:
             return self._kept(number, judged, judged.case, f"{judged.build} {learned.verdict}", known, _not(learned))
         rough = self.name(judge.signature, judged.case)
         alike = [one for one in known if one.details.get("rough") == rough]
-        if len(alike) >= EXAMPLES:
-            details = {"rough": rough, "operations": [one.op for one in judged.case.update]}
+        if len(alike) >= EXAMPLES and len({one.signature for one in alike}) == 1:
+            # Those before it all came to the same: so would this one.
+            details = {**facts(self.blobs, judged, judged.case), "rough": rough, "unreduced": "one more of many"}
+            details["operations"] = alike[0].details["operations"]
             return Finding(number, judged.build, "duplicate", "different", alike[0].signature, details)
         reduced = await reduce(judged.case, judge, Settings(self.ahead, steady=True), learned)
-        if not isinstance(reduced, Reduced):
-            return self._kept(number, judged, judged.case, rough, known, {"rough": rough, **_not(reduced)})
-        shown = replace(await self.again(reduced.case), verdict=judged.verdict)
+        shown = await self.again(reduced.case) if isinstance(reduced, Reduced) else judged
+        if not isinstance(reduced, Reduced) or shown.verdict.kind != "different":
+            never = reduced if isinstance(reduced, Never) else Never("flaky", "its smallest page did not fail again")
+            return self._kept(number, judged, judged.case, rough, known, {"rough": rough, **_not(never)})
         details = {
             "rough": rough, "stage": judge.signature.stage, "properties": sorted(judge.signature.properties),
             "element": judge.signature.where, "questions": reduced.questions, "flake_rate": reduced.flake_rate,
@@ -63,16 +65,8 @@ class Looking:
     ) -> Finding:  # fmt: skip
         alike = [one for one in known if one.signature == signature]
         enough = sum(one.state == "example" for one in alike) >= EXAMPLES
-        whole = {
-            **details, "first": not alike, "operations": [one.op for one in shown.case.update],
-            "bytes": [len(before.html), len(shown.case.html)],
-            "page": self.blobs.add(shown.case.html), "update": written(shown.case.update),
-            "before": {"page": self.blobs.add(before.html), "update": written(before.update)},
-            "name": before.name, "seed": before.seed, "environment": asdict(before.environment),
-            "figures": dict(shown.verdict.figures), "reason": shown.verdict.reason,
-            "pictures": {name: self.blobs.add(png) for name, png in shown.pictures},
-        }  # fmt: skip
         state: FindingState = "duplicate" if enough else "example"
+        whole = {**facts(self.blobs, shown, before), **details, "first": not alike}
         return Finding(number, shown.build, state, shown.verdict.kind, signature, whole)
 
 

@@ -10,12 +10,14 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar
 
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Verdict
+from ..nouns.update import written
 from ..store import Finding, PageRow, Run, Store
+from ..store.blobs import Blobs
 
 T = TypeVar("T")
 
@@ -37,6 +39,23 @@ class Judged:
     build: str
     verdict: Verdict
     pictures: Sequence[tuple[str, bytes]] = ()
+
+
+def confirmed(blobs: Blobs, number: int, one: Judged) -> Finding:
+    """All that it takes to look into it later."""
+    return Finding(number, one.build, "confirmed", one.verdict.kind, "", facts(blobs, one, one.case))
+
+
+def facts(blobs: Blobs, shown: Judged, before: Case) -> dict[str, object]:
+    """A finding as it is shown, and as it was found."""
+    return {
+        "operations": [one.op for one in shown.case.update], "bytes": [len(before.html), len(shown.case.html)],
+        "page": blobs.add(shown.case.html), "update": written(shown.case.update),
+        "before": {"page": blobs.add(before.html), "update": written(before.update)},
+        "name": before.name, "seed": before.seed, "environment": asdict(before.environment),
+        "figures": dict(shown.verdict.figures), "reason": shown.verdict.reason,
+        "pictures": {name: blobs.add(png) for name, png in shown.pictures},
+    }  # fmt: skip
 
 
 class Hunt(Protocol):
@@ -98,12 +117,15 @@ class _Following:
         # Before the run was broken off.
         self._spent = run.seconds
         self._next = store.next_page(run)
-        self._known = [one for one in store.findings(run) if one.number < self._next]
+        every = store.findings(run)
+        self._known = [one for one in every if one.number < self._next]
+        # Found before the run was broken off, and not looked into yet.
+        self._pending = {one.number for one in every if one.state == "confirmed"}
 
     async def run(self) -> bool:
         self._hunt.learn(self._known, self._next // PAGES_A_LESSON * PAGES_A_LESSON)
         try:
-            while not self._over():
+            while not self._over() or self._pending:
                 self._fill()
                 if not self._under_way:
                     return True
@@ -133,6 +155,8 @@ class _Following:
 
     def _fill(self) -> None:
         while len(self._under_way) < AHEAD and not (self._budget.pages and self._next >= self._budget.pages):
+            if self._over() and self._next > max(self._pending, default=-1):
+                return
             if self._next and self._next % PAGES_A_LESSON == 0:
                 if self._under_way:
                     return
@@ -148,7 +172,7 @@ class _Following:
         for one in judged:
             if one.verdict.kind in WORTH:
                 self._write()
-                self._store.keep(self._run, self._confirmed(number, one))
+                self._store.keep(self._run, confirmed(self._store.blobs, number, one))
                 self._told.looking(one)
                 looking = asyncio.create_task(self._hunt.look_into(self._lab, one, number, self._known))
                 try:
@@ -160,17 +184,13 @@ class _Following:
                 finding = looking.result()
                 self._store.keep(self._run, finding)
                 self._known.append(finding)
+                self._pending.discard(number)
                 self._told.finding(finding)
         self._rows += [PageRow(number, one.build, one.verdict.kind, one.verdict.reason) for one in judged]
         self._told.page(number, judged)
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
         return True
-
-    def _confirmed(self, number: int, one: Judged) -> Finding:
-        kept = {name: self._store.blobs.add(png) for name, png in one.pictures}
-        page = self._store.blobs.add(one.case.html)
-        return Finding(number, one.build, "confirmed", one.verdict.kind, details={"page": page, "pictures": kept})
 
     def _write(self) -> None:
         now = time.monotonic()

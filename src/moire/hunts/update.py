@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..browsers.lab import Lab
-from ..nouns import Build, Case, Failure, Shot
+from ..nouns import Build, Case, Failure, Shot, UsageError
 from ..oracles import update
 from ..oracles.change import CONFIRMATIONS, differ, together
 from ..oracles.reload import reloaded
@@ -18,6 +18,7 @@ from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.reduce import Signature, Stale
+from ..wpt.export import reftest
 from .finding import Looking
 from .run import Judged
 
@@ -78,8 +79,10 @@ class UpdateHunt:
     async def judge(self, lab: Lab, case: Case) -> list[Judged]:
         return await together(*(self._judge(lab, build, case) for build in self.builds))
 
-    async def _judge(self, lab: Lab, build: Build, case: Case, repeats: int = CONFIRMATIONS) -> Judged:
-        one = await update.judge(lab, build, case, self.measure, repeats)
+    async def _judge(self, lab: Lab, build: Build, case: Case, *, once: bool = False) -> Judged:
+        """With all confirmations, or once and by navigation."""
+        repeats = 1 if once else CONFIRMATIONS
+        one = await update.judge(lab, build, case, self.measure, repeats, screen=not once)
         sides = (("updated", one.updated), ("fresh", one.fresh))
         pictures = [(name, seen[0].png) for name, seen in sides if seen and isinstance(seen[0], Shot)]
         return Judged(case, build.name, one.verdict, pictures)
@@ -88,11 +91,13 @@ class UpdateHunt:
         build = next(one for one in self.builds if one.name == judged.build)
 
         async def more(case: Case) -> Mapping[str, object]:
-            return {"references": await self._references(lab, build, case)}
+            return {
+                "references": await self._references(lab, build, case), "reftest": await _reftest(lab, build, case),
+            }  # fmt: skip
 
         looking = Looking(
             self.blobs, lambda signature, case: _words(build, signature, case),
-            lambda case: self._judge(lab, build, case, repeats=1), more, AHEAD,
+            lambda case: self._judge(lab, build, case, once=True), more, AHEAD,
         )  # fmt: skip
         return await looking.into(Stale(lab, build, self.measure), judged, number, known)
 
@@ -111,6 +116,18 @@ class UpdateHunt:
             if other != build:
                 found[other.name] = (await update.judge(lab, other, case, self.measure)).verdict.kind
         return found
+
+
+async def _reftest(lab: Lab, build: Build, case: Case) -> str:
+    """Whether the finding can be shown as a reftest: one that does not fail is no use to anyone."""
+    try:
+        pair = reftest(case, "reftest")
+    except UsageError as error:
+        return error.sentence
+    shots = [await lab.shoot(build, Case(data, name)) for name, data in (pair.test, pair.reference)]
+    if not all(isinstance(shot, Shot) for shot in shots):
+        return "untestable"
+    return "fails" if len({shot.png for shot in shots if isinstance(shot, Shot)}) == 2 else "passes"
 
 
 def _words(build: Build, signature: Signature, case: Case) -> str:

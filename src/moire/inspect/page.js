@@ -13,16 +13,18 @@
   const shadow = getter(Element.prototype, 'shadowRoot');
   const scrolled = ['scrollLeft', 'scrollTop'].map(name => [name, getter(Element.prototype, name)]);
   const lines = [];
-  const focused = document.activeElement;
+  const ask = name => getter(Document.prototype, name)(document);
+  const focused = ask('activeElement');
   const rules = (sheet, place) => {
     let found;
     try { found = sheet.cssRules; } catch (e) { lines.push(`${place} cannot be read`); return; }
     if (sheet.disabled) lines.push(`${place} is off`);
     for (let n = 0; n < found.length; n++) lines.push(`${place} rule ${n}: ${found[n].cssText}`);
   };
-  const sheets = (root, place) => {
-    Array.from(root.styleSheets || [], (s, n) => rules(s, `${place}style sheet ${n}`));
-    Array.from(root.adoptedStyleSheets || [], (s, n) => rules(s, `${place}adopted sheet ${n}`));
+  const sheets = (root, kind, place) => {
+    const own = name => Array.from(getter(kind.prototype, name)(root) || []);
+    own('styleSheets').forEach((s, n) => rules(s, `${place}style sheet ${n}`));
+    own('adoptedStyleSheets').forEach((s, n) => rules(s, `${place}adopted sheet ${n}`));
   };
   const say = (place, what, value) => lines.push(`${place} ${what}: ${value}`);
   const waiting = [[document, '']];
@@ -39,9 +41,9 @@
         if (get(node)) say(place, name, get(node));
       for (const name of [':modal', ':popover-open', ':fullscreen'])
         try { if (Element.prototype.matches.call(node, name)) say(place, 'is', name); } catch (e) {}
-      if (node === focused && node !== document.body) say(place, 'has the', 'focus');
+      if (node === focused && node !== ask('body')) say(place, 'has the', 'focus');
       if (shadow(node)) {
-        sheets(shadow(node), `${place} shadow `);
+        sheets(shadow(node), ShadowRoot, `${place} shadow `);
         waiting.push([shadow(node), `${place}/#shadow`]);
       }
     } else if (node.data !== undefined) {
@@ -53,15 +55,15 @@
     for (let child = lastChild(node); child; child = previous(child))
       waiting.push([child, `${place}/${nodeName(child).toLowerCase()}[-${++n}]`]);
   }
-  sheets(document, '');
+  sheets(document, Document, '');
   say('window', 'size', `${innerWidth} ${innerHeight}`);
   say('window', 'scrolled', `${scrollX} ${scrollY}`);
-  say('window', 'mode', document.compatMode);
-  const fonts = document.fonts;
-  if (document.readyState !== 'complete' || (fonts && fonts.status !== 'loaded')
-      || !Array.prototype.every.call(document.images, i => i.complete))
+  say('window', 'mode', ask('compatMode'));
+  const fonts = ask('fonts');
+  if (ask('readyState') !== 'complete' || (fonts && fonts.status !== 'loaded')
+      || !Array.prototype.every.call(ask('images'), i => i.complete || i.loading === 'lazy'))
     lines.push('page still loads');
-  const moving = document.getAnimations ? document.getAnimations() : [];
+  const moving = Document.prototype.getAnimations ? Document.prototype.getAnimations.call(document) : [];
   for (const a of moving) say('animation', a.animationName || a.transitionProperty || '', `${a.playState} ${a.currentTime}`);
   return lines;
 })()

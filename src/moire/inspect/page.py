@@ -27,7 +27,11 @@ async def page(tab: Tab) -> Page:
 
 def at_rest(found: Page) -> bool:
     """Whether nothing of it moves or is still to come."""
-    return not any(line.startswith(("animation ", "page still loads")) for line in found)
+    return not still_loads(found) and not any(line.startswith("animation ") for line in found)
+
+
+def still_loads(found: Page) -> bool:
+    return "page still loads" in found
 
 
 def apart(a: Page, b: Page) -> str:

@@ -107,9 +107,13 @@ def _checked(n: int, one: object) -> Operation:
         if type(value) is not kind:
             wanted = {str: "a text", int: "a whole number", bool: "true or false"}[kind]
             raise UsageError(f"{words}{name!r} is not {wanted}.", "Mend the operations.")
+        if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+            raise UsageError(f"{words}{name!r} holds half a character.", "Mend the operations.")
         values[name] = value
     if "position" in values and values["position"] not in POSITIONS:
         raise UsageError(f"{words}there is no position {values['position']!r}.", f"There are {', '.join(POSITIONS)}.")
+    if op != "scroll" and any(values.get(name) == "" for name in ("target", "to")):
+        raise UsageError(f"{words}it has no target.", "Give a selector.")
     if op == "resize" and not all(1 <= int(values[side]) <= _MOST for side in ("width", "height")):
         raise UsageError(f"{words}such a window cannot be shown.", f"Give sides from 1 to {_MOST}.")
     return Operation(op, tuple(values.items()))

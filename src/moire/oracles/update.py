@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 
 from ..browsers.drivers.base import Tab, Untestable
 from ..browsers.lab import Lab, Visit
-from ..inspect.page import Page, apart, at_rest, page
+from ..inspect.page import Page, apart, at_rest, page, still_loads
 from ..nouns import Build, Case, Failure, Operation, Outcome, Shot, Verdict
 from ..pages.update import script, still
 from ..pixels import Measure
 from .change import CONFIRMATIONS, decide, together
 
+# Of a page that may still load, until two in a row are the same.
+MOST_PICTURES = 5
 # A closer look at a page while it is shown.
 Closer = Callable[[Tab], Awaitable[None]]
 
@@ -45,13 +47,16 @@ async def nothing(tab: Tab) -> None:
 
 
 async def judge(
-    lab: Lab, build: Build, case: Case, measure: Measure, repeats: int = CONFIRMATIONS, *, remembering: bool = False
-) -> Judged:
-    """The fast path to *same*, and the sure path to anything else. Pages that may remember how they were, by
-    specification, are not judged unless asked for."""
-    if not remembering and (feature := still.remembers(case.html, case.update)):
+    lab: Lab, build: Build, case: Case, measure: Measure, repeats: int = CONFIRMATIONS, *, remembering: bool = False,
+    screen: bool = True,
+) -> Judged:  # fmt: skip
+    """The fast path to *same*, unless nobody is to `screen`, and the sure path to anything else. Pages that may
+    remember how they were, by specification, are not judged unless asked for."""
+    if not remembering and (feature := still.remembers(case)):
         return Judged(Verdict("untestable", f"the page may remember how it was: {feature}"), False, [], [])
-    quick = await screened(lab, build, case)
+    quick = await screened(lab, build, case) if screen else None
+    if isinstance(quick, Failure):
+        return Judged(Verdict("untestable", quick.reason), False, [], [])
     if quick is not None:
         once = conclude(quick[:1], quick[1:], measure)
         if once.verdict.kind == "same":
@@ -72,7 +77,9 @@ def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering |
     outcomes = [[one if isinstance(one, Failure) else one.shot for one in seen] for seen in (updated, fresh)]
     seen = [one for one in (*updated, *fresh) if isinstance(one, Rendering)]
     parted = next((words for one in seen if (words := apart(seen[0].page, one.page))), "")
-    if parted and len(seen) == len(updated) + len(fresh):
+    if len(seen) == len(updated) + len(fresh) and any(still_loads(one.page) for one in seen):
+        verdict = Verdict("untestable", "something still loads after the update")
+    elif parted and len(seen) == len(updated) + len(fresh):
         verdict = Verdict("untestable", f"updated and fresh page are not the same page: {parted}")
     elif len(seen) == len(updated) + len(fresh) and len({one.shot.png for one in seen}) == 1:
         verdict = Verdict("same")
@@ -86,26 +93,29 @@ async def screened(
     build: Build,
     case: Case,
     closer: Callable[[Rendering, Rendering], tuple[Closer, Closer] | None] | None = None,
-) -> tuple[Rendering, Rendering] | None:
+) -> tuple[Rendering, Rendering] | Failure | None:
     """Both renderings by the fast path, if there is one for this page and build: to be confirmed before anyone is
-    told. If they call for a closer look, it is taken in the tab that shows the pages."""
+    told. If they call for a closer look, it is taken in the tab that shows the pages. Operations that cannot be done
+    are a failure at once."""
     if not _by_content(case):
         return None
 
-    async def both(tab: Tab) -> tuple[Rendering, Rendering] | None:
+    async def both(tab: Tab) -> tuple[Rendering, Rendering] | Failure | None:
         try:
             first = await _shown(tab, case, _update, nothing)
             second = first and await _shown(tab, case, _load, nothing)
-            if first is None or second is None:
-                return None
-            looks = closer(first, second) if closer is not None else None
-            if looks is not None:
-                await _shown(tab, case, _load, looks[1])
-                await _shown(tab, case, _update, looks[0])
-            return first, second
-        finally:
-            if any(one.op == "resize" for one in case.update):
-                await tab.resize(case.environment.width, case.environment.height)
+        except _NotDone as error:
+            await tab.resize(case.environment.width, case.environment.height)
+            return Failure("untestable", str(error))
+        if first is None or second is None:
+            return None
+        looks = closer(first, second) if closer is not None else None
+        if looks is not None:
+            await _shown(tab, case, _load, looks[1])
+            await _shown(tab, case, _update, looks[0])
+        # A tab in which anything goes wrong is not used again: only what went well is put back.
+        await tab.resize(case.environment.width, case.environment.height)
+        return first, second
 
     return await lab.warm(build, case.environment, both)
 
@@ -151,20 +161,28 @@ def _check(said: object) -> None:
     if not isinstance(said, list):
         raise Untestable("the page meddles with the answers of scripts")
     for words in filter(None, said):
-        raise Untestable(f"an operation could not be done: {words}")
+        raise _NotDone(f"an operation could not be done: {words}")
 
 
-async def updated(lab: Lab, build: Build, case: Case, closer: Closer = nothing) -> Rendering | Failure:
+class _NotDone(Untestable):
+    pass
+
+
+async def updated(
+    lab: Lab, build: Build, case: Case, closer: Closer = nothing, *, sure: bool = True
+) -> Rendering | Failure:
     """Load, settle, operate, settle, shoot: in a fresh tab, by navigation."""
 
     async def job(tab: Tab) -> Rendering:
         await _operate(tab, case.update)
-        return await _pictured(tab, closer)
+        return await _pictured(tab, case, closer)
 
-    return _rendering(await lab.visit(build, script.loading(case, changed=False), job, afresh=False))
+    return _rendering(await lab.visit(build, script.loading(case, changed=False), job, sure=sure, afresh=False))
 
 
-async def fresh(lab: Lab, build: Build, case: Case, closer: Closer = nothing) -> Rendering | Failure:
+async def fresh(
+    lab: Lab, build: Build, case: Case, closer: Closer = nothing, *, sure: bool = True
+) -> Rendering | Failure:
     """The same with the operations done before the page is drawn."""
 
     async def job(tab: Tab) -> Rendering:
@@ -176,16 +194,24 @@ async def fresh(lab: Lab, build: Build, case: Case, closer: Closer = nothing) ->
             raise Untestable("the page was drawn before it was complete")
         if any(one.op == "script" for one in case.update):
             await tab.inspect(script.DONE)
-        return await _pictured(tab, closer)
+        return await _pictured(tab, case, closer)
 
-    return _rendering(await lab.visit(build, script.loading(case, changed=True), job, afresh=False))
+    return _rendering(await lab.visit(build, script.loading(case, changed=True), job, sure=sure, afresh=False))
 
 
-async def _pictured(tab: Tab, closer: Closer) -> Rendering:
+async def _pictured(tab: Tab, case: Case, closer: Closer) -> Rendering:
     await tab.settle()
-    shot = Shot(await tab.screenshot(), "navigation")
+    png = await tab.screenshot()
+    if not _by_content(case):
+        # What an update loads comes in its own time, and not everything says when.
+        for _ in range(MOST_PICTURES):
+            before = png
+            await tab.settle()
+            png = await tab.screenshot()
+            if png == before:
+                break
     await closer(tab)
-    return Rendering(shot, await page(tab))
+    return Rendering(Shot(png, "navigation"), await page(tab))
 
 
 def _rendering(seen: Visit[Rendering] | Failure) -> Rendering | Failure:
@@ -196,7 +222,7 @@ def _rendering(seen: Visit[Rendering] | Failure) -> Rendering | Failure:
 
 def _by_content(case: Case) -> bool:
     """Whether neither the page nor what its operations bring can run, load or leave."""
-    if any(one.op == "script" for one in case.update):
+    if any(one.op == "script" for one in case.update) or case.environment.direction != "ltr":
         return False
     brought = [value for one in case.update for _, value in one.arguments if isinstance(value, str)]
     return replace(case, html=b"\n".join([case.html, *(value.encode() for value in brought)])).inert

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..nouns import Case, MoireError
+from ..nouns import Case
 from ..nouns.update import read
 from ..pixels import decode, difference, encode
 from ..store import Finding, Run, Store
@@ -106,7 +106,8 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
     case = replace(case_of(store, finding), name="page.html")
     if case.update:
         (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
-        _reftest(case, finding, folder)
+        if details.get("reftest") == "fails":
+            _reftest(case, finding, folder)
     pictures = {}
     for name, blob in details.get("pictures", {}).items():
         file = f"{_plain(name)}.png"
@@ -125,10 +126,7 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
 
 
 def _reftest(case: Case, finding: Finding, folder: Path) -> None:
-    try:
-        pair = reftest(case, "reftest", finding.signature)
-    except MoireError:
-        return
+    pair = reftest(case, "reftest", finding.signature)
     for name, data in (pair.test, pair.reference):
         (folder / name).write_bytes(data)
 
@@ -192,12 +190,11 @@ def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
     }  # fmt: skip
     rows = "".join(f"<tr><th>{_esc(k)}</th><td>{_esc(str(v))}</td></tr>" for k, v in facts.items() if v)
     update = f"<h3>Operations</h3><pre>{_esc(_lines(one['update']))}</pre>" if one.get("update", "[]") != "[]" else ""
-    links = [("page.html", "page"), ("before.html", "before reduction"), ("reftest.html", "reftest")]
-    there = [link for link in links if link[0] != "before.html" or "before" in one]
-    there = [link for link in there if link[0] != "reftest.html" or update]
-    anchors = " · ".join(f"<a href='{name}/{file}'>{words}</a>" for file, words in there)
+    links = [("page.html", "page", True), ("before.html", "before reduction", "before" in one),
+             ("reftest.html", "reftest", one.get("reftest") == "fails")]  # fmt: skip
+    anchors = " · ".join(f"<a href='{name}/{file}'>{words}</a>" for file, words, there in links if there)
     return (
-        f"<h2 id={name}>{name}: {_esc(one['signature'])}</h2>"
+        f"<h2 id={name}>{name}: {_esc(one['signature'] or 'not looked into yet')}</h2>"
         f"<p>{anchors} · <code>{_esc(one['command'])}</code></p><table>{rows}</table>"
         f"<div class=shots>{_figures(one)}</div>{update}<h3>Page</h3><pre>{_esc(one['html'])}</pre>"
     )

@@ -33,6 +33,7 @@ class PageServer:
     async def start(self) -> None:
         app = web.Application()
         app.router.add_get("/{case}/{path:.*}", self._serve)
+        app.router.add_get("/{path}", self._serve)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -71,7 +72,7 @@ class PageServer:
             self._cases.pop(case.digest, None)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        key = request.match_info["case"]
+        key = request.match_info.get("case", "")
         case, _ = self._cases.get(key.removeprefix(FORGETFUL), (None, 0))
         path = request.match_info["path"]
         body = case.beside(path) if case is not None else None

@@ -26,6 +26,11 @@ class Blobs:
                     file.flush()
                     os.fsync(file.fileno())
                 part.replace(place)
+                # A name is on disk when its folder is.
+                for folder in (place.parent, self._folder):
+                    handle = os.open(folder, os.O_RDONLY)
+                    os.fsync(handle)
+                    os.close(handle)
             finally:
                 part.unlink(missing_ok=True)
         return name

@@ -43,6 +43,9 @@ def told(place: Path) -> Iterator[None]:
     """SQLite's errors as sentences."""
     try:
         yield
+    except sqlite3.IntegrityError:
+        # Not the file's fault: ours.
+        raise
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise StoreError(f"{place} is in use by another run.", "Wait for it to end.") from None

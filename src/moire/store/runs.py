@@ -19,6 +19,7 @@ from .blobs import Blobs
 from .database import opened, told
 
 DATABASE = "moire.sqlite"
+BLOBS = "blobs"
 State = Literal["running", "stopped", "done"]
 FindingState = Literal["confirmed", "example", "duplicate"]
 
@@ -73,7 +74,7 @@ class Store:
         except OSError as error:
             raise UsageError(f"{folder} cannot be made: {error.strerror}.", "Give --store another folder.") from None
         self._db = opened(self.place)
-        self.blobs = Blobs(folder / "blobs")
+        self.blobs = Blobs(folder / BLOBS)
 
     def __enter__(self) -> Store:
         return self

@@ -54,7 +54,8 @@ def reftest(case: Case, name: str, about: str = "") -> Reftest:
 
 def _markup(case: Case, link: str, about: str, when: str) -> str:
     note = f"// {' '.join(about.split())}\n".replace("<", "\\x3c") if about else ""
-    own = "  const own = document.currentScript;\n" + ("  own.previousElementSibling.remove();\n" if link else "")
+    own = "  const own = document.currentScript;\n"
+    own += "  document.querySelector('link[rel=match]').remove();\n" if link else ""
     prepared = script.prepared(case.update)
     still = f"  {prepared};\n" if prepared else ""
     return f"{link}<script>\n{note}{{\n{own}  own.remove();\n{still}{when}}}\n</script>\n"

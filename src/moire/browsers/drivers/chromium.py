@@ -82,6 +82,7 @@ _SHOT: Params = {
     "captureBeyondViewport": False,
     "optimizeForSpeed": True,
 }
+_CLEAN = "scrollTo({left: 0, top: 0, behavior: 'instant'}); document.adoptedStyleSheets = []; true"
 _SHOT_ON_DEMAND: Params = {"format": "png", "optimizeForSpeed": True}
 
 
@@ -431,7 +432,7 @@ class ChromiumTab(Scripted):
         wanted: Params = {"expression": at_once, "returnByValue": True, "awaitPromise": True}
         answers = [
             # The document stays, with what was done to it.
-            self._send("Runtime.evaluate", {"expression": "scrollTo(0, 0); document.adoptedStyleSheets = []; true"}),
+            self._send("Runtime.evaluate", {"expression": _CLEAN}),
             self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html}),
             *([self._send("Runtime.evaluate", wanted)] if at_once else []),
         ]

@@ -371,7 +371,8 @@ class FirefoxTab(Scripted):
 
     async def _write(self, html: str, at_once: str = "") -> Any:
         self._stay(navigations=0)
-        write = f"document.open(), document.adoptedStyleSheets = [], document.write({json.dumps(html)})"
+        clean = "scrollTo({left: 0, top: 0, behavior: 'instant'}), document.open(), document.adoptedStyleSheets = []"
+        write = f"{clean}, document.write({json.dumps(html)})"
         # The end of the page is the end of its operations' time: what comes after is drawn.
         return await self.evaluate(f"({write}, (value => (document.close(), value))({at_once or 'null'}))")
 

@@ -72,6 +72,14 @@ _REFTEST = """
   } else {
 """
 
+# What scripts brought may have to be loaded first.
+_LOADED = """
+  if (ask('fonts')) await ask('fonts').ready;
+  await Promise.all(Array.from(ask('images') || [], i => i.complete || i.loading === 'lazy' || new Promise(done => {
+    for (const kind of ['load', 'error']) i.addEventListener(kind, done, {once: true});
+  })));
+"""
+
 # A frame that never comes (a hidden window, say) is a fault of the engine's and shows as `hung`.
 _FRAME = "await new Promise(done => requestAnimationFrame(done));"
 # What the first frame brings (autofocus, animations that start with it) is stilled before the two
@@ -81,7 +89,7 @@ _REST = f"{_FRAME} {_STILL} {_FRAME} {_FRAME} return true;"
 
 def settle() -> str:
     """An expression whose promise ends when what scripts changed is on the screen, at rest."""
-    return f"(async () => {{ {_ASK} {_REST} }})()"
+    return f"(async () => {{ {_ASK} {_LOADED} {_REST} }})()"
 
 
 def _direction(environment: Environment) -> str:

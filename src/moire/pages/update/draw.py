@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
 from ...nouns import Case, Operation, operation
 from ...nouns.update import POSITIONS
 from ..make import Pages
-from ..source import Node, elements, parse, rules
+from ..source import elements, parse, rules
 from ..source.html import VOID
 
 T = TypeVar("T")
@@ -32,72 +34,71 @@ USUAL: Mapping[str, int] = {
 FARTHEST, SMALLEST = 1000, 100
 SIZES = (1, 2, 3, 4)
 SURE = 0.8
+# What is deeper is left alone.
+MOST_DEEP = 100
 # Tries to draw an operation that the page has something for.
 TRIES = 20
 _OUTSIDE = ("beforebegin", "afterend")
 _FOCUSABLE = frozenset(["a", "area", "button", "input", "select", "textarea", "summary", "iframe"])
+_FORCING = frozenset(["focus", "scroll", "open"])
 _HEAD = frozenset(["html", "head", "body", "title", "meta", "style", "link", "base", "script", "noscript"])
 _FIELDS = frozenset(["input", "textarea", "select", "progress", "meter"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An element of the page, and how to find it."""
+    """An element of the page, and how to find it. Those it holds are the places from the one after it to `end`."""
 
-    node: Node
+    name: str
     target: str
     rule: str
     attributes: tuple[str, ...]
     classes: tuple[str, ...]
+    at: int
+    end: int
 
 
 class _Page:
-    """What there is to operate on."""
+    """What there is to operate on, as a browser's parser sees it."""
 
     def __init__(self, text: str) -> None:
-        root = parse(text)
         self.places: list[_Place] = []
-        self.rules = 0
         self.named = 0
-        self._walk(text, root, "", "html")
-        for node in elements(root):
-            if node.name == "style":
-                # Only the first sheet is operated on.
-                self.rules = len([one for one in rules(text, node.head, node.tail) if one.block is not None])
-                break
+        self._count = 0
+        body = LexborHTMLParser(text).body
+        if body is not None:
+            self._walk(body, "body", "html")
+        self.places.sort(key=lambda place: place.at)
+        sheet = next((node for node in elements(parse(text)) if node.name == "style"), None)
+        # Only the first sheet is operated on.
+        found = rules(text, sheet.head, sheet.tail) if sheet is not None else ()
+        self.rules = len([one for one in found if one.block is not None])
 
     @property
     def sure_rules(self) -> int:
         """Of the rules, so many are there even if a build refuses some."""
         return int(self.rules * SURE)
 
-    def _walk(self, text: str, node: Node, path: str, space: str) -> None:
-        waiting = [(node, path, space)]
-        while waiting:
-            node, path, space = waiting.pop()
-            nth = 0
-            for child in node.children:
-                if child.kind != "element":
-                    continue
-                nth += 1
-                inner = {"svg": "svg", "math": "mathml"}.get(child.name, space)
-                here = f"{path} > {child.name}:nth-child({nth})" if path else child.name
-                if child.name in ("html", "body"):
-                    here = child.name
-                if child.name not in _HEAD:
-                    self._add(text, child, here, inner)
-                if child.name not in ("head", "template"):
-                    waiting.append((child, here, "html" if child.name == "foreignObject" else inner))
-        self.places.sort(key=lambda place: place.node.start)
+    def _walk(self, node: LexborNode, path: str, space: str) -> None:
+        for nth, child in enumerate(node.iter(), 1):
+            inner = {"svg": "svg", "math": "mathml"}.get(child.tag or "", space)
+            here = f"{path} > :nth-child({nth})"
+            self._count += 1
+            at = self._count
+            if child.tag != "template" and path.count(">") < MOST_DEEP:
+                self._walk(child, here, "html" if child.tag == "foreignobject" else inner)
+            if child.tag not in _HEAD:
+                self._add(child, here, inner, at)
 
-    def _add(self, text: str, node: Node, path: str, space: str) -> None:
-        values = {a.name: html.unescape(text[slice(*a.value)]) if a.value else "" for a in node.attributes}
+    def _add(self, node: LexborNode, path: str, space: str, at: int) -> None:
+        values = {name: value or "" for name, value in node.attributes.items()}
         name = values.get("id", "")
         target = f"#{name}" if name.isascii() and name.isalnum() and name[:1].isalpha() else path
         if name[:1] == "e" and name[1:].isdecimal():
             self.named = max(self.named, int(name[1:]))
         own = tuple(name for name in values if name != "id")
-        self.places.append(_Place(node, target, f"{space}-{node.name}", own, tuple(values.get("class", "").split())))
+        classes = tuple(values.get("class", "").split())
+        self.places.append(_Place(node.tag or "", target, f"{space}-{node.tag}", own, classes, at, self._count))
 
 
 class Updates:
@@ -117,6 +118,10 @@ class Updates:
                 if (one := self._draw(page, number)) is not None:
                     made.append(one)
                     break
+        if number() < 0.5 and not any(one.op == "delete-node" for one in made):
+            # These lay the page out as soon as they are done, on the fresh page, too: what comes after them would be
+            # an update there as well.
+            made.sort(key=lambda one: one.op in _FORCING)
         return replace(case, update=tuple(made))
 
     def _draw(self, page: _Page, number: Callable[[], float]) -> Operation | None:
@@ -146,7 +151,7 @@ class Updates:
         place = _picked(fit, number)
         if kind == "delete-node":
             # What it holds goes with it.
-            page.places = [p for p in page.places if not place.node.start <= p.node.start < place.node.end]
+            page.places = [p for p in page.places if not place.at <= p.at <= place.end]
         return self._on(kind, place, page, number)
 
     def _kind(self, at: float) -> str:
@@ -157,15 +162,15 @@ class Updates:
         target = place.target
         match kind:
             case "insert-node":
-                positions = _OUTSIDE if place.node.name in VOID else POSITIONS
+                positions = _OUTSIDE if place.name in VOID else POSITIONS
                 markup = self._part("flow", page, number)
                 return operation(kind, target=target, position=_picked(positions, number), html=markup)
             case "move-node":
-                others = [p for p in page.places if not place.node.start <= p.node.start < place.node.end]
+                others = [p for p in page.places if not place.at <= p.at <= place.end]
                 if not others:
                     return None
                 to = _picked(others, number)
-                positions = _OUTSIDE if to.node.name in VOID else POSITIONS
+                positions = _OUTSIDE if to.name in VOID else POSITIONS
                 return operation(kind, target=target, to=to.target, position=_picked(positions, number))
             case "set-attribute":
                 rule = f"{place.rule}.attribute"
@@ -183,9 +188,9 @@ class Updates:
             case "set-text":
                 return operation(kind, target=target, value=html.unescape(self._part("text", page, number)))
             case "open":
-                return operation(kind, target=target, modal=place.node.name == "dialog" and number() < 0.5)
+                return operation(kind, target=target, modal=place.name == "dialog" and number() < 0.5)
             case "set-value":
-                counts = place.node.name in ("progress", "meter")
+                counts = place.name in ("progress", "meter")
                 value = str(int(number() * 10)) if counts or number() < 0.5 else self._part("words", page, number)
                 return operation(kind, target=target, value=value)
             case "set-checked":
@@ -199,7 +204,7 @@ class Updates:
 
 
 def _fits(kind: str, place: _Place) -> bool:
-    name = place.node.name
+    name = place.name
     match kind:
         case "remove-attribute":
             return bool(place.attributes)

@@ -114,6 +114,9 @@ def loading(case: Case, *, changed: bool) -> Case:
     a parser waits for a script, and nothing is drawn meanwhile. Changed or not, pages are the same in everything else,
     the script's place included."""
     script = f"document.currentScript.remove(); {_KEPT} = {{ whole: {_UNDRAWN} }};"
+    if case.environment.direction != "ltr":
+        # Not once the page is drawn, as for others.
+        script += "if (!document.documentElement.hasAttribute('dir')) document.documentElement.dir = 'rtl';"
     if changed:
         script += f"{at_once(case.update)}.then(said => {{ {_KEPT}.said = said; }});"
     else:

@@ -9,10 +9,10 @@ keeps what it shows in place, an element its last size, an anchored box its fall
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ...grammar.model import children
-from ...nouns import Operation
+from ...nouns import Case
 from ..spec import web
 
 MOVING = re.compile(
@@ -37,6 +37,9 @@ _LOADING = frozenset(
 _RULES = ("@font-face", "@namespace")
 
 
+_SHEET = re.compile(rb"""(?:href\s*=|@import|url\()\s*["']?([^"'\s>)]+\.css)\b""", re.IGNORECASE)
+
+
 def weights(given: Mapping[str, int]) -> dict[str, int]:
     """The same weights for pages in which nothing moves, loads or remembers."""
     grammar = web.grammar()
@@ -50,9 +53,11 @@ def weights(given: Mapping[str, int]) -> dict[str, int]:
     return web.pinched(grammar, made, _LOADING)
 
 
-def remembers(html: bytes, update: Iterable[Operation]) -> str:
-    """Which feature of a page and its operations remembers by specification, if one does."""
-    brought = [value for one in update for _, value in one.arguments if isinstance(value, str)]
-    declared = [f"{one['name']}:{one['value']}" for one in update if one.op == "set-style"]
-    text = "\n".join([html.decode("utf-8", "replace"), *brought, *declared]).lower()
+def remembers(case: Case) -> str:
+    """Which feature of a page, its own style sheets and its operations remembers by specification, if one does."""
+    brought = [value for one in case.update for _, value in one.arguments if isinstance(value, str)]
+    declared = [f"{one['name']}:{one['value']}" for one in case.update if one.op == "set-style"]
+    sheets = [case.beside(match[1].decode("utf-8", "replace")) or b"" for match in _SHEET.finditer(case.html)]
+    pages = [data.decode("utf-8", "replace") for data in (case.html, *sheets)]
+    text = "\n".join([*pages, *brought, *declared]).lower()
     return next((name for name, words in REMEMBERING.items() if words.search(text)), "")

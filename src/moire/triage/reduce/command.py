@@ -34,7 +34,7 @@ class Command:
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
-    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
         return await self._interesting(case) is True
 
     async def _interesting(self, case: Case) -> bool | None:
@@ -73,7 +73,7 @@ class Asked:
     def suspects(self) -> list[tuple[str, int]]:
         return []
 
-    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
         self.renders += 1
         answer = self.function(case)
         return bool(await answer if isawaitable(answer) else answer)

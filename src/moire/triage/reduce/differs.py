@@ -47,8 +47,8 @@ class Differs:
     _patience: float = field(default=PATIENCE, init=False)
     _noise: frozenset[str] = field(default=frozenset(), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
-    # What was seen by the fast path before: where both pictures are the same again, so is the difference.
-    _pictures: dict[tuple[bytes, bytes], Described] = field(default_factory=dict, init=False)
+    # The best page so far as the fast path shows it: where both pictures are the same, so is the difference.
+    _best: tuple[bytes, bytes, Described] | None = field(default=None, init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if confirmed:
@@ -98,20 +98,23 @@ class Differs:
     def suspects(self) -> list[tuple[str, int]]:
         return self._suspects
 
-    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
         path: Path = "navigation" if careful else "fast"
         if self.signature.kind != "different":
             self.renders += 2
             seen = await together(*(self.lab.shoot(build, case, path) for build in (self.a, self.b)))
             return self._failing == {b for b, one in zip((self.a, self.b), seen, strict=True)
                                      if _all_failed([one], self.signature.kind)}  # fmt: skip
-        found = await self._look(case, path, self.signature.strength)
+        if best:
+            self._best = None
+        found = await self._look(case, path, self.signature.strength, best=best)
         if found is None or self.any_difference:
             return found is not None
         wanted = self.signature.renamed(found[0]) if anywhere else self.signature
         return wanted.keeps(found[0])
 
     async def follow(self, case: Case | None) -> None:
+        self._best = None
         if case is None:
             self.signature = self._learned
         elif self.signature.where:
@@ -119,13 +122,13 @@ class Differs:
             if seen is not None and seen[0].where in PLAIN_NAMES:
                 self.signature = replace(self.signature, where=seen[0].where)
 
-    async def _look(self, case: Case, path: Path, wanted: str = "") -> Described | None:
+    async def _look(self, case: Case, path: Path, wanted: str = "", *, best: bool = False) -> Described | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
         not as strong as asked for is not looked at closely."""
         blind = self.any_difference or "command" in (self.a.engine, self.b.engine)
 
         def close(a: Shot, b: Shot) -> bool:
-            if blind or (path == "fast" and (a.png, b.png) in self._pictures) or not differ(a, b, self.measure):
+            if blind or (path == "fast" and self._known(a, b)) or not differ(a, b, self.measure):
                 return False
             return wanted in ("", strength(mask(a.png, b.png)[1]))
 
@@ -136,12 +139,14 @@ class Differs:
         if not differ(a, b, self.measure):
             return None
         if dump_a is None or dump_b is None:
-            known = self._pictures.get((a.png, b.png))
-            return known or described(a, b, None, case.environment.scale)
+            return self._known(a, b) or described(a, b, None, case.environment.scale)
         found = described(a, b, (dump_a, dump_b), case.environment.scale, self._noise)
-        if path == "fast":
-            self._pictures[a.png, b.png] = found
+        if best and path == "fast":
+            self._best = a.png, b.png, found
         return found
+
+    def _known(self, a: Shot, b: Shot) -> Described | None:
+        return self._best[2] if self._best is not None and self._best[:2] == (a.png, b.png) else None
 
     async def _pair(self, case: Case, path: Path, close: Callable[[Shot, Shot], bool] | None) -> list[Seen] | None:
         """Both pictures and, where a closer look is wanted (always, if `close` is None), both dumps: the tabs wait

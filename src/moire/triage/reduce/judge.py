@@ -23,9 +23,10 @@ class Judge(Protocol):
         """Look at the page as it is given: what its failure is, in words. If it is `confirmed`, one look will do."""
         ...
 
-    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
         """Whether the page still fails in the same way; `anywhere`, whatever its elements are called; `careful`, as
-        a browser shows it to anyone, and not by a shorter way."""
+        a browser shows it to anyone, and not by a shorter way. The `best` so far is what others come from: what looks
+        the same as it is the same failure."""
         ...
 
     async def follow(self, case: Case | None) -> None:

@@ -71,7 +71,10 @@ class Log:
     def kept(self, step: Step) -> None:
         new = step.text.encode(step.coding).decode("latin-1")
         start, end, put = _change(self._text, new)
-        self._write(self._steps, json.dumps({"pass": step.name, "start": start, "end": end, "new": put}))
+        line = {"pass": step.name, "start": start, "end": end, "new": put}
+        # The first step says of what.
+        whose = {} if self._steps in self._files else {"of": _digest(self._text)}
+        self._write(self._steps, json.dumps({**line, **whose}))
         self._text = new
         update, html = parted(new) if self._updates else ((), new)
         if step.name == AGAIN or self._best is None or len(html) <= self._best:
@@ -100,6 +103,10 @@ def put(file: Path, case: Case) -> None:
         update_file(file).write_text(written(case.update) + "\n", "utf-8")
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def _size(file: Path) -> int | None:
     try:
         return file.stat().st_size
@@ -124,6 +131,8 @@ def replayed(case: Case, log: Path) -> Case:
     try:
         for line in log.read_text("utf-8").splitlines():
             step: dict[str, Any] = json.loads(line)
+            if step.get("of", _digest(text)) != _digest(text):
+                raise UsageError(f"{log} is of another page.", "Give the page, and --update as it was.")
             text = text[: step["start"]] + step["new"] + text[step["end"] :]
     except OSError as error:
         raise UsageError(f"{log} cannot be read: {error.strerror}.") from None

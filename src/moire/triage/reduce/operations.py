@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 
 from ...nouns import Case, Operation, Update
 from ...nouns.update import read
@@ -14,7 +15,6 @@ from .passes import Asking, Pass
 NUMBERS = (0, 1, 10, 100)
 # What an operation can do without, or with less of: the first that will do.
 _TEXTS = ("", "a")
-_BY_INDEX = ("insert-rule", "delete-rule")
 _SHEET = ("<style>", "</style>")
 
 
@@ -59,27 +59,30 @@ def _through(asking: Asking, put: Callable[[str], str]) -> Asking:
 
 
 def _followed(update: Update, before: str, after: str) -> list[Operation]:
-    """Rules are named by their place: where others have gone, the place is another."""
-    if before == after or not any(one.op in _BY_INDEX for one in update):
+    """Rules are named by their place in the first sheet: where others have gone, the place is another."""
+    if before == after or not any(_by_place(one) for one in update):
         return list(update)
-    old, new = _first_sheet(before), _first_sheet(after)
-    return [one.but(index=_place(one["index"], old, new)) if one.op in _BY_INDEX else one for one in update]
+    old, new = _selectors(before), _selectors(after)
+    return [one.but(index=_place(one["index"], old, new)) if _by_place(one) else one for one in update]
 
 
-def _first_sheet(html: str) -> list[str]:
+def _by_place(one: Operation) -> bool:
+    return one.op in ("insert-rule", "delete-rule") and one["sheet"] == 0
+
+
+def _selectors(html: str) -> list[str]:
+    """What the rules of the first sheet are for."""
     style = next((node for node in elements(passes.parse(html)) if node.name == "style"), None)
-    return [] if style is None else [html[one.start : one.end] for one in rules(html, style.head, style.tail)]
+    found = rules(html, style.head, style.tail) if style is not None else ()
+    return [html[one.start : one.prelude[1]].strip() for one in found]
 
 
 def _place(index: int, old: list[str], new: list[str]) -> int:
-    """Where a rule is now: as many places before as rules before it have gone."""
-    if len(old) == len(new) or index < 0:
+    """Where a rule is now: after those before it that are still there."""
+    if len(old) == len(new):
         return index
-    at = 0
-    for one in old[:index]:
-        if at < len(new) and new[at] == one:
-            at += 1
-    return at
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return sum(max(0, min(index - block.a, block.size)) for block in blocks)
 
 
 def fewer(text: str) -> Asking:

@@ -174,7 +174,8 @@ class _Reduction:
     async def _again(self, text: str, *, careful: bool = False) -> bool:
         """Whether what has failed before fails still."""
         for missed in range(max(self._repeats, LOOKS)):
-            if await self._judge.fails(self._at(text), anywhere=self._anywhere, careful=careful or self._careful):
+            careful = careful or self._careful
+            if await self._judge.fails(self._at(text), anywhere=self._anywhere, careful=careful, best=True):
                 self._looks += missed + 1
                 self._misses += missed
                 if self._flakes > MOST_FLAKES:

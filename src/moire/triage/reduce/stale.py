@@ -30,8 +30,8 @@ class Stale:
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
     # The same difference as the fast path shows it: what a page is asked for after its picture may differ there.
     _quick: Signature = field(default=Signature("same"), init=False)
-    # What was seen by the fast path before: where both pictures are the same again, so is the difference.
-    _pictures: dict[tuple[bytes, bytes], Described] = field(default_factory=dict, init=False)
+    # The best page so far as the fast path shows it: where both pictures are the same, so is the difference.
+    _best: tuple[bytes, bytes, Described] | None = field(default=None, init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if not confirmed and (never := await self._confirm(case)) is not None:
@@ -63,14 +63,17 @@ class Stale:
     def suspects(self) -> list[tuple[str, int]]:
         return self._suspects
 
-    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False) -> bool:
-        found = await self._look(case, careful=careful, wanted=self.signature.strength)
+    async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
+        if best:
+            self._best = None
+        found = await self._look(case, careful=careful, wanted=self.signature.strength, best=best)
         if found is None or self.any_difference:
             return found is not None
         signature = self.signature if careful else self._quick
         return (signature.renamed(found[0]) if anywhere else signature).keeps(found[0])
 
     async def follow(self, case: Case | None) -> None:
+        self._best = None
         if case is None:
             self.signature, self._quick = self._learned
         else:
@@ -83,14 +86,14 @@ class Stale:
             return signature
         return replace(signature, where=seen[0].where)
 
-    async def _look(self, case: Case, *, careful: bool, wanted: str = "") -> Described | None:
+    async def _look(self, case: Case, *, careful: bool, wanted: str = "", best: bool = False) -> Described | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
         not as strong as asked for is not looked at closely."""
         dumps: list[Dump | None] = [None, None]
         self.renders += 2
 
         def close(a: Rendering, b: Rendering) -> bool:
-            if self.any_difference or (a.shot.png, b.shot.png) in self._pictures or not self._differ(a, b):
+            if self.any_difference or self._known(a, b) or not self._differ(a, b):
                 return False
             return wanted in ("", strength(mask(a.shot.png, b.shot.png)[1]))
 
@@ -100,23 +103,32 @@ class Stale:
 
             return look
 
-        pair: tuple[Rendering | Failure, ...] | None = None
+        pair: tuple[Rendering | Failure, ...] | Failure | None = None
         if not careful:
             looks = (closer(0), closer(1))
             pair = await update.screened(self.lab, self.build, case, lambda a, b: looks if close(a, b) else None)
         if pair is None:
-            shown = (update.updated, update.fresh)
-            pair = tuple(await together(*(s(self.lab, self.build, case, closer(n)) for n, s in enumerate(shown))))
+            # A page that cannot be shown is not stale, and why not is another story.
+            work = (
+                show(self.lab, self.build, case, closer(n), sure=False)
+                for n, show in enumerate((update.updated, update.fresh))
+            )
+            pair = tuple(await together(*work))
+        if isinstance(pair, Failure):
+            return None
         first, second = pair
         if not isinstance(first, Rendering) or not isinstance(second, Rendering) or not self._differ(first, second):
             return None
-        pictures, scale = (first.shot.png, second.shot.png), case.environment.scale
+        scale = case.environment.scale
         if dumps[0] is None or dumps[1] is None:
-            return self._pictures.get(pictures) or described(first.shot, second.shot, None, scale)
+            return self._known(first, second) or described(first.shot, second.shot, None, scale)
         found = described(first.shot, second.shot, (dumps[0], dumps[1]), scale)
-        if not careful:
-            self._pictures[pictures] = found
+        if best and not careful:
+            self._best = first.shot.png, second.shot.png, found
         return found
+
+    def _known(self, a: Rendering, b: Rendering) -> Described | None:
+        return self._best[2] if self._best is not None and self._best[:2] == (a.shot.png, b.shot.png) else None
 
     def _differ(self, a: Rendering, b: Rendering) -> bool:
         return not apart(a.page, b.page) and differ(a.shot, b.shot, self.measure)
