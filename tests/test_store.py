@@ -24,7 +24,7 @@ from moire.store.database import MIGRATIONS, StoreError
 
 PNG = encode(np.zeros((4, 4, 3), np.uint8))
 MOIRE = [sys.executable, "-m", "moire.cli"]
-PAGES = 14
+PAGES = 8
 HUNT = ["hunt", "update", "chromium@156", "--pages", PAGES, "--operations", 1]
 
 
@@ -213,7 +213,7 @@ def test_a_report_opens_offline(tmp_path: Path) -> None:
     own.mkdir()
     stale = '<!DOCTYPE html><div id=a><span>u</span></div><div style="offset-path:view-box ray(0deg)">a</div>'
     (own / "stale.html").write_text(stale)
-    words = ("hunt", "update", "chromium@156", "--from", own, "--pages", "6", "--operations", "1", "--store", tmp_path)
+    words = ("hunt", "update", "chromium@156", "--from", own, "--pages", "4", "--operations", "1", "--store", tmp_path)
     done = moire(*words, "--fail-on-finding")
     assert done.returncode == 1, done.stderr
     assert moire("report", "update-1", "-o", tmp_path / "report", "--store", tmp_path).returncode == 0
