@@ -225,7 +225,7 @@ def test_hunt_finds_reports_and_repeats_itself(tmp_path: Path) -> None:
         reports.append(json.loads((tmp_path / name / "report.json").read_text()))
     assert reports[0]["findings"] == reports[1]["findings"] != []
     first = tmp_path / "one" / reports[0]["findings"][0]["name"]
-    pictures = {"chromium-108.png", "chromium-156.png", "difference.png"}
+    pictures = {"chromium-108.png", "chromium-156.png", "difference.png", "close-up.png"}
     assert {f.name for f in first.iterdir()} == {"page.html", "before.html", "finding.json", *pictures}
     again = moire("check", first / "page.html", "-b", "chromium@108", "-b", "chromium@156", "--measure", "phash")
     assert again.returncode == 1

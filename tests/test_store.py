@@ -223,7 +223,8 @@ def test_a_report_opens_offline(tmp_path: Path) -> None:
     assert "http:" not in page and "https:" not in page and "class=flip" in page
     one = whole["findings"][0]
     folder = tmp_path / "report" / one["name"]
-    files = {"page.html", "before.html", "update.json", "updated.png", "fresh.png", "difference.png", "finding.json"}
+    files = {"page.html", "before.html", "update.json", "updated.png", "fresh.png", "difference.png", "close-up.png",
+             "finding.json"}  # fmt: skip
     assert files <= {file.name for file in folder.iterdir()}
     words = tuple(one["command"].split()[1:])
     again = subprocess.run(

@@ -2,13 +2,14 @@
 
 from .decode import Image, common, decode, encode
 from .measures import Fuzzy, Measure, figures, fuzzy, measure
-from .pictures import average, difference, side_by_side, stacked
+from .pictures import average, close_up, difference, side_by_side, stacked
 
 __all__ = [
     "Fuzzy",
     "Image",
     "Measure",
     "average",
+    "close_up",
     "common",
     "decode",
     "difference",

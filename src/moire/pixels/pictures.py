@@ -13,6 +13,8 @@ from .decode import Image, common
 PALE = 0.75
 MARK = (40, 20, 230)
 GAP = 8
+# Round what is shown close up; how large that is to become, and by how many times at the most.
+MARGIN, CLOSE_UP, LARGEST = 12, 320, 8
 
 
 def difference(a: Image, b: Image) -> Image:
@@ -27,6 +29,19 @@ def difference(a: Image, b: Image) -> Image:
     strength = (0.5 + worst[differing].astype(np.float32) / 510)[:, None]
     out[differing] = (np.array(MARK) * strength + 255 * (1 - strength)).astype(np.uint8)
     return np.asarray(out, np.uint8)
+
+
+def close_up(a: Image, b: Image) -> Image:
+    """Where they differ, and a little round it: the first, the second and the difference, enlarged if it is small."""
+    a, b = common(a, b)
+    rows, columns = np.nonzero(cv2.absdiff(a, b).max(axis=2))
+    if not rows.size:
+        return side_by_side([a, b, difference(a, b)])
+    top, bottom = max(0, int(rows.min()) - MARGIN), int(rows.max()) + MARGIN + 1
+    left, right = max(0, int(columns.min()) - MARGIN), int(columns.max()) + MARGIN + 1
+    parts = [image[top:bottom, left:right] for image in (a, b, difference(a, b))]
+    times = max(1, min(LARGEST, CLOSE_UP // max(parts[0].shape[:2])))
+    return side_by_side([np.ascontiguousarray(part.repeat(times, 0).repeat(times, 1)) for part in parts])
 
 
 def average(images: Sequence[Image]) -> Image:

@@ -15,12 +15,13 @@ from typing import Any
 
 from ..nouns import Case
 from ..nouns.update import read
-from ..pixels import decode, difference, encode
+from ..pixels import close_up, decode, difference, encode
 from ..store import Finding, Run, Store
 from ..wpt.export import reftest
 from .style import SCRIPT, STYLE
 
 SHOWN_REASONS = 10
+_WHY = "untestable: "
 # What differs from page to page in one and the same reason.
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|#\w+|\d+")
 _esc = html.escape
@@ -39,7 +40,7 @@ def summary(store: Store, run: Run) -> dict[str, Any]:
         "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
         "examples": sum(one.state == "example" for one in found),
         "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
-        **{f"untestable: {reason}": n for reason, n in _reasons(store, run).most_common(SHOWN_REASONS)},
+        **{f"{_WHY}{reason}": n for reason, n in _reasons(store, run).most_common(SHOWN_REASONS)},
     }  # fmt: skip
 
 
@@ -116,6 +117,7 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
     if len(pictures) == 2:
         images = [decode((folder / file).read_bytes()) for file in pictures.values()]
         (folder / "difference.png").write_bytes(encode(difference(*images)))
+        (folder / "close-up.png").write_bytes(encode(close_up(*images)))
     record = {
         **details, "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
         "state": finding.state, "signature": finding.signature, "pictures": pictures,
@@ -153,15 +155,22 @@ def _page(
     run: Run, figures: Mapping[str, Any], triggers: Mapping[str, Mapping[str, int]], records: Sequence[dict[str, Any]],
     alike: Mapping[str, int],
 ) -> str:  # fmt: skip
-    rows = "".join(f"<tr><th>{_esc(str(k))}</th><td>{_esc(str(v))}</td></tr>" for k, v in figures.items())
+    why = {key.removeprefix(_WHY): count for key, count in figures.items() if key.startswith(_WHY)}
+    rows = _rows({key: value for key, value in figures.items() if not key.startswith(_WHY)})
+    untestable = f"<details><summary>Why pages could not be tested</summary><table>{_rows(why)}</table></details>"
     title = f"{run.name}: {' and '.join(run.settings['builds'])}"
     return (
         "<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>Moire: {_esc(title)}</title><style>{STYLE}</style><h1>{_esc(title)}</h1><table>{rows}</table>"
+        + (untestable if why else "")
         + (_bars(triggers) if run.kind == "update" and triggers else "")
         + "".join(_section(one, alike) for one in records)
         + f"<script>{SCRIPT}</script>"
     )
+
+
+def _rows(facts: Mapping[str, Any]) -> str:
+    return "".join(f"<tr><th>{_esc(str(k))}</th><td>{_esc(str(v))}</td></tr>" for k, v in facts.items())
 
 
 def _bars(triggers: Mapping[str, Mapping[str, int]]) -> str:
@@ -188,7 +197,7 @@ def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
         "bytes": " → ".join(map(str, one.get("bytes", ()))),
         "not reduced": one.get("unreduced", ""),
     }  # fmt: skip
-    rows = "".join(f"<tr><th>{_esc(k)}</th><td>{_esc(str(v))}</td></tr>" for k, v in facts.items() if v)
+    rows = _rows({key: value for key, value in facts.items() if value})
     update = f"<h3>Operations</h3><pre>{_esc(_lines(one['update']))}</pre>" if one.get("update", "[]") != "[]" else ""
     links = [("page.html", "page", True), ("before.html", "before reduction", "before" in one),
              ("reftest.html", "reftest", one.get("reftest") == "fails")]  # fmt: skip
@@ -213,5 +222,10 @@ def _figures(one: Mapping[str, Any]) -> str:
         plain.append(
             f"<figure><div class=flip tabindex=0 role=button data-first='{first}' data-second='{second}'>{images}</div>"
             f"<figcaption>{first} (click to flip)</figcaption></figure>"
+        )
+        plain.insert(
+            0,
+            f"<figure class=close><img loading=lazy src='{name}/close-up.png' alt='close up'>"
+            f"<figcaption>{first}, {second} and the difference, close up</figcaption></figure>",
         )
     return "".join(plain)

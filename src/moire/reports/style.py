@@ -10,6 +10,7 @@ table { border-collapse: collapse } td, th { padding: .2rem .8rem .2rem 0; text-
 .shots { display: grid; grid-template-columns: repeat(auto-fit, minmax(260px, 1fr)); gap: .75rem }
 figure { margin: 0 } figcaption { font-size: .85rem; color: var(--soft) }
 img { width: 100%; border: 1px solid var(--line); background: #fff; box-sizing: border-box }
+.close { grid-column: 1 / -1 } .close img { width: auto; max-width: 100%; image-rendering: pixelated }
 .flip { position: relative; cursor: pointer } .flip img + img { position: absolute; inset: 0; opacity: 0 }
 .flip.on img + img { opacity: 1 } .flip:focus-visible { outline: 3px solid var(--bar) }
 code, pre { background: var(--code); padding: .1rem .3rem; overflow-wrap: anywhere }
