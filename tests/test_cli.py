@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
@@ -248,19 +247,6 @@ def test_a_build_never_differs_from_itself(tmp_path: Path) -> None:
     done = moire("hunt", "change", "--base", "chromium@156", "--new", "chromium@156", "--measure", "exact",
                  "--pages", "60", "-o", tmp_path)  # fmt: skip
     assert json.loads((tmp_path / "report.json").read_text())["summary"]["same"] == 60, done.stdout
-
-
-def test_ctrl_c_is_exit_130(newer: Path) -> None:
-    process = subprocess.Popen(
-        [*MOIRE, "hunt", "change", "--base", "chromium@108", "--new", "chromium@156", "--pages", "100000",
-         "-o", str(newer.parent / "run")], stderr=subprocess.PIPE, text=True, env={**os.environ, "FORCE_COLOR": "1"},
-    )  # fmt: skip
-    assert process.stderr is not None
-    while "100000" not in process.stderr.readline():  # the progress bar has begun
-        assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == 130 and "Traceback" not in said and "moire hunt --resume" in said
 
 
 def test_ctrl_c_before_anything_is_loaded_is_no_different_to_check(page: Path) -> None:
