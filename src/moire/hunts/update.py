@@ -13,6 +13,7 @@ from ..oracles import update
 from ..oracles.change import CONFIRMATIONS, differ, together
 from ..oracles.reload import reloaded
 from ..pages.make import Pages
+from ..pages.read import features
 from ..pages.update.draw import USUAL, Updates
 from ..pixels import Measure
 from ..store import Finding
@@ -24,6 +25,7 @@ from .run import Judged
 
 # Questions of a reduction at once: each keeps one tab busy.
 AHEAD = 2
+MOST_NAMED = 3
 # A kind of operation is never drawn less than this, of its usual weight.
 LEAST_SHARE = 0.25
 
@@ -131,8 +133,10 @@ async def _reftest(lab: Lab, build: Build, case: Case) -> str:
 
 
 def _words(build: Build, signature: Signature, case: Case) -> str:
-    """By build, operations, stage, element and property."""
+    """By build, operations, stage, element and property: where no property differs, those that a small page sets."""
     operations = "+".join(sorted({one.op for one in case.update}))
-    properties = ",".join(sorted(signature.properties)[:3])
-    words = [build.name, operations, signature.strength, signature.stage, properties, signature.where]
+    declared = features(case.html).properties
+    properties = signature.properties or (declared if len(declared) <= MOST_NAMED else ())
+    words = [build.name, operations, signature.strength, signature.stage, ",".join(sorted(properties)[:MOST_NAMED]),
+             signature.where]  # fmt: skip
     return " ".join(filter(None, words))
