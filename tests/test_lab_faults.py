@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,20 +44,19 @@ def leaders(wanted: str) -> list[int]:
     return found
 
 
-async def under_way(lab: Lab, build: Build, count: int, after: int) -> tuple[list[asyncio.Task], asyncio.Event]:
-    """Shots under way, and an event that comes when `after` of them are done."""
-    some = asyncio.Event()
+async def struck(lab: Lab, build: Build, count: int, strike: Callable[[], None]) -> list[Shot | Failure]:
+    """Shots, with a blow as soon as two are done and before the lab hears of the next."""
     done = 0
 
-    async def one(seed: int):
+    async def one(seed: int) -> Shot | Failure:
         nonlocal done
         outcome = await lab.shoot(build, page(seed, 800))
         done += 1
-        if done >= after:
-            some.set()
+        if done == 2:
+            strike()
         return outcome
 
-    return [asyncio.create_task(one(seed)) for seed in range(count)], some
+    return await asyncio.gather(*map(one, range(count)))
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -65,28 +65,27 @@ async def test_a_browser_killed_or_stopped_costs_no_page(engine: Build, blow: si
     name = {"chromium": "--remote-debugging-pipe", "firefox": "--remote-debugging-port", "webkit": "MiniBrowser"}
     options = LabOptions(deadline=6, processes=1)
     async with Lab([engine], options) as lab:
-        calm = [await lab.shoot(engine, page(seed, 800)) for seed in range(8)]
-        tasks, some = await under_way(lab, engine, 8, after=2)
-        await some.wait()
-        for pid in leaders(name[engine.engine])[:1]:
-            os.kill(pid, blow)
-        struck = await asyncio.gather(*tasks)
+        calm = [await lab.shoot(engine, page(seed, 800)) for seed in range(16)]
+        leader = leaders(name[engine.engine])[0]
+        seen = await struck(lab, engine, 16, lambda: os.kill(leader, blow))
         health = lab.health(engine)
-    assert [s.png for s in calm if isinstance(s, Shot)] == [s.png for s in struck if isinstance(s, Shot)]
-    assert len(struck) == 8 and all(isinstance(s, Shot) for s in struck)
+    assert [s.png for s in calm if isinstance(s, Shot)] == [s.png for s in seen if isinstance(s, Shot)]
+    assert len(seen) == 16 and all(isinstance(s, Shot) for s in seen)
     assert health.starts > 1
 
 
 async def test_a_renderer_killed_costs_no_page(chromium: Build) -> None:
     async with Lab([chromium], LabOptions(deadline=6, processes=1)) as lab:
-        tasks, some = await under_way(lab, chromium, 12, after=2)
-        await some.wait()
-        renderers = leaders("--type=renderer")
-        assert renderers
-        for pid in renderers:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        assert all(isinstance(o, Shot) for o in await asyncio.gather(*tasks))
+        killed: list[int] = []
+
+        def strike() -> None:
+            for pid in leaders("--type=renderer"):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+
+        assert all(isinstance(o, Shot) for o in await struck(lab, chromium, 12, strike))
+        assert killed
 
 
 SCRIPT = """
@@ -237,11 +236,10 @@ async def test_a_browser_is_recycled_after_its_share_of_pages(chromium: Build) -
 
 async def test_ctrl_c_in_the_middle_leaves_nothing(chromium: Build) -> None:
     async with Lab([chromium]) as lab:
-        tasks, some = await under_way(lab, chromium, 20, after=1)
-        await some.wait()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        task: asyncio.Task[list[Shot | Failure]]
+        task = asyncio.create_task(struck(lab, chromium, 20, lambda: task.cancel()))
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
 
 def test_the_engines_under_test_are_here() -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from moire.hunts.run import Judged, confirmed, facts
 from moire.nouns import Case, UsageError, Verdict, operation
 from moire.pixels import encode
 from moire.reports.run import write
-from moire.store import Finding, PageRow, Store
+from moire.store import Finding, PageRow, Run, Store
 from moire.store.database import MIGRATIONS, StoreError
 
 PNG = encode(np.zeros((4, 4, 3), np.uint8))
@@ -63,6 +64,15 @@ def test_only_one_goes_on_with_a_run(tmp_path: Path) -> None:
             pass
         with other.writing(run):
             pass
+
+
+def test_many_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+    def runs(number: int) -> list[Run]:
+        with Store(tmp_path / str(number // 8)) as store:
+            return store.runs()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(runs, range(320))) == [[]] * 320
 
 
 def test_stores_that_are_none_get_a_sentence(tmp_path: Path) -> None:
@@ -147,7 +157,8 @@ def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None
         # The first at a finding that is not looked into yet.
         _wait_for_more(broken, process, least=(0, 1))
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        said = process.communicate()[1].decode()
+        assert process.returncode in (0, -signal.SIGKILL), said
         kills += process.returncode == -signal.SIGKILL
     assert kills >= 2
     done = moire(*again)
@@ -170,6 +181,7 @@ def _wait_for_more(folder: Path, process: subprocess.Popen[Any], least: tuple[in
 
     before = state()
     while process.poll() is None and (state() <= before or state() < least):
+        # Another process writes: SQLite has no event for that.
         time.sleep(0.05)
 
 

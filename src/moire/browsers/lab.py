@@ -155,7 +155,7 @@ class Station:
             self._screening = self._crew
             return await self._screen(case, job, deadline)
 
-    async def warm(self, environment: Environment, job: Job[T], deadline: float) -> T | None:
+    async def warm(self, environment: Environment, job: Job[T]) -> T | None:
         async def work(process: Process) -> T:
             async with process.warm_tab(environment) as tab:
                 return await job(tab)
@@ -164,7 +164,7 @@ class Station:
             return None
         try:
             async with self._screening.lease() as process:
-                return await self._attempt(process, work, deadline or self._lab.options.deadline)
+                return await self._attempt(process, work, self._lab.options.deadline)
         except Unsupported:
             self._warms = False
             return None
@@ -301,10 +301,10 @@ class Lab:
         """
         return await self._stations[build].visit(case, job, sure=sure, afresh=afresh)
 
-    async def warm(self, build: Build, environment: Environment, job: Job[T], deadline: float = 0.0) -> T | None:
+    async def warm(self, build: Build, environment: Environment, job: Job[T]) -> T | None:
         """A job in a tab that shows inert pages by content, one after the other. None where it cannot be done there,
         for whatever reason: a navigation will tell."""
-        return await self._stations[build].warm(environment, job, deadline)
+        return await self._stations[build].warm(environment, job)
 
     @asynccontextmanager
     async def tab(self, build: Build, environment: Environment | None = None) -> AsyncIterator[Tab]:

@@ -63,8 +63,8 @@ class Hunt(Protocol):
 
     builds: Sequence[Build]
 
-    def case(self, number: int) -> Case | None:
-        """A page by its number; None where there are no more."""
+    def case(self, number: int) -> Case:
+        """A page by its number."""
         ...
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]: ...
@@ -161,10 +161,8 @@ class _Following:
                 if self._under_way:
                     return
                 self._hunt.learn(self._known, self._next)
-            case = self._hunt.case(self._next)
-            if case is None:
-                return
-            self._under_way.append((self._next, asyncio.create_task(self._hunt.judge(self._lab, case))))
+            judging = self._hunt.judge(self._lab, self._hunt.case(self._next))
+            self._under_way.append((self._next, asyncio.create_task(judging)))
             self._next += 1
 
     async def _deal_with(self, number: int, judged: list[Judged]) -> bool:

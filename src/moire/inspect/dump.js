@@ -1,26 +1,16 @@
 // One pass over the document, without recursion (pages nest deep) and without touching the page.
-// Values of computed styles repeat a lot: each is sent once and named by its number. A field named
-// `lastChild` hides its form's own: what is asked is asked of the prototypes.
+// Values of computed styles repeat a lot: each is sent once and named by its number.
 (() => {
-  const getter = (prototype, name) => {
-    const own = Object.getOwnPropertyDescriptor(prototype, name);
-    return node => (own && own.get ? own.get.call(node) : undefined);
-  };
-  const kind = getter(Node.prototype, 'nodeType');
-  const nodeName = getter(Node.prototype, 'nodeName');
-  const lastChild = getter(Node.prototype, 'lastChild');
-  const previous = getter(Node.prototype, 'previousSibling');
   const data = getter(CharacterData.prototype, 'data');
   const localName = getter(Element.prototype, 'localName');
   const attributes = getter(Element.prototype, 'attributes');
-  const shadow = getter(Element.prototype, 'shadowRoot');
   const scrolled = {
     scrollLeft: getter(Element.prototype, 'scrollLeft'),
     scrollTop: getter(Element.prototype, 'scrollTop'),
   };
-  const focused = getter(Document.prototype, 'activeElement')(document);
-  const body = getter(Document.prototype, 'body')(document);
-  const root = getter(Document.prototype, 'documentElement')(document);
+  const focused = ask('activeElement');
+  const body = ask('body');
+  const root = ask('documentElement');
 
   const values = [], numbers = new Map();
   const number = value => {
@@ -83,5 +73,5 @@
     }
     for (let child = lastChild(node); child; child = previous(child)) waiting.push([child, at]);
   }
-  return { mode: getter(Document.prototype, 'compatMode')(document), properties, values, nodes };
+  return { mode: ask('compatMode'), properties, values, nodes };
 })()

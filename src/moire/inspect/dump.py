@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from ..browsers.drivers.base import Tab, Untestable
 from ..nouns import Dump, DumpNode
-
-
-@cache
-def _script() -> str:
-    return files(__package__).joinpath("dump.js").read_text("utf-8")
+from .scripts import script
 
 
 async def take(tab: Tab) -> Dump:
     try:
-        return _read(await tab.inspect(_script()))
+        return _read(await tab.inspect(script("dump.js")))
     except (ValueError, TypeError, KeyError, IndexError):
         raise Untestable("the page meddles with the answers of scripts") from None
 

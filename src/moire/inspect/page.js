@@ -1,19 +1,8 @@
 // What the page is, as opposed to how it looks: its tree, with shadow trees and the state of its fields, its style
 // sheets, what is scrolled, focused and animated, and the size of its window. One line a thing, each with its place.
-// A field named `lastChild` hides its form's own: what is asked is asked of the prototypes.
 (() => {
-  const getter = (prototype, name) => {
-    const own = Object.getOwnPropertyDescriptor(prototype, name);
-    return node => (own && own.get ? own.get.call(node) : undefined);
-  };
-  const kind = getter(Node.prototype, 'nodeType');
-  const nodeName = getter(Node.prototype, 'nodeName');
-  const lastChild = getter(Node.prototype, 'lastChild');
-  const previous = getter(Node.prototype, 'previousSibling');
-  const shadow = getter(Element.prototype, 'shadowRoot');
   const scrolled = ['scrollLeft', 'scrollTop'].map(name => [name, getter(Element.prototype, name)]);
   const lines = [];
-  const ask = name => getter(Document.prototype, name)(document);
   const focused = ask('activeElement');
   const rules = (sheet, place) => {
     let found;

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-
 from ..browsers.drivers.base import Tab, Untestable
+from .scripts import script
 
 Page = tuple[str, ...]
 # Of a line that says how two pages differ, so much is quoted.
 _QUOTED = 120
 
 
-@cache
-def script() -> str:
-    return files(__package__).joinpath("page.js").read_text("utf-8")
-
-
 async def page(tab: Tab) -> Page:
     """Tree, fields, style sheets, scrolling, focus, window and animations, one line each."""
-    found = await tab.inspect(script())
+    found = await tab.inspect(script("page.js"))
     if not isinstance(found, list):
         raise Untestable("the page meddles with the answers of scripts")
     return tuple(map(str, found))

@@ -22,6 +22,7 @@ from .change import CONFIRMATIONS, decide, together
 MOST_PICTURES = 5
 # A closer look at a page while it is shown.
 Closer = Callable[[Tab], Awaitable[None]]
+Show = Callable[[Tab, Case], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,13 @@ def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering |
     outcomes = [[one if isinstance(one, Failure) else one.shot for one in seen] for seen in (updated, fresh)]
     seen = [one for one in (*updated, *fresh) if isinstance(one, Rendering)]
     parted = next((words for one in seen if (words := apart(seen[0].page, one.page))), "")
-    if len(seen) == len(updated) + len(fresh) and any(still_loads(one.page) for one in seen):
+    if len(seen) < len(updated) + len(fresh):
+        verdict = decide(outcomes[0], outcomes[1], measure)
+    elif any(still_loads(one.page) for one in seen):
         verdict = Verdict("untestable", "something still loads after the update")
-    elif parted and len(seen) == len(updated) + len(fresh):
+    elif parted:
         verdict = Verdict("untestable", f"updated and fresh page are not the same page: {parted}")
-    elif len(seen) == len(updated) + len(fresh) and len({one.shot.png for one in seen}) == 1:
+    elif len({one.shot.png for one in seen}) == 1:
         verdict = Verdict("same")
     else:
         verdict = decide(outcomes[0], outcomes[1], measure)
@@ -118,9 +121,6 @@ async def screened(
         return first, second
 
     return await lab.warm(build, case.environment, both)
-
-
-Show = Callable[[Tab, Case], Awaitable[None]]
 
 
 async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering | None:

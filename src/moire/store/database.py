@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..home import locked
 from ..nouns import MoireError
 
 # "Moir", so that a file says whose it is.
 APPLICATION = 0x4D6F6972
 # Seconds that one writer waits for another.
 PATIENCE = 30.0
+_PERMISSIONS = "Check the path, its permissions and the free space."
 # Each is done once, in order; `user_version` counts them. None is ever changed.
 MIGRATIONS = (
     """
@@ -51,7 +53,7 @@ def told(place: Path) -> Iterator[None]:
             raise StoreError(f"{place} is in use by another run.", "Wait for it to end.") from None
         if "full" in str(error):
             raise StoreError(f"There is no room for {place}.", "Make room, then resume the run.") from None
-        raise StoreError(f"{place} cannot be used: {error}.", "Check its permissions and the free space.") from None
+        raise StoreError(f"{place} cannot be used: {error}.", _PERMISSIONS) from None
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{place} is damaged: {error}.", "Move it away; its pictures stay beside it.") from None
 
@@ -60,14 +62,17 @@ def opened(place: Path) -> sqlite3.Connection:
     """The database, made or brought up to date."""
     with told(place):
         try:
-            connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None)
-        except sqlite3.OperationalError as error:
-            raise StoreError(f"{place} cannot be opened: {error}.", "Check the path and its permissions.") from None
-        try:
-            _up_to_date(connection, place)
-        except BaseException:
-            connection.close()
-            raise
+            # One at a time: neither the switch to WAL nor the look at whose file it is can share a transaction with
+            # what follows.
+            with locked(place.with_name(".opening.lock")):
+                connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None)
+                try:
+                    _up_to_date(connection, place)
+                except BaseException:
+                    connection.close()
+                    raise
+        except OSError as error:
+            raise StoreError(f"{place} cannot be opened: {error.strerror}.", _PERMISSIONS) from None
     return connection
 
 
@@ -84,8 +89,6 @@ def _up_to_date(connection: sqlite3.Connection, place: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     if version < len(MIGRATIONS):
         connection.execute("BEGIN IMMEDIATE")
-        # Somebody else may have done it meanwhile.
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
         for statement in ";".join(MIGRATIONS[version:]).split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")

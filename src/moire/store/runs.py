@@ -190,10 +190,7 @@ class Store:
                 row,
             )
 
-    def findings(self, run: Run, state: str = "") -> list[Finding]:
-        rows = self._all(
-            "SELECT number, build, state, kind, signature, details FROM findings"
-            " WHERE run = ? AND (? = '' OR state = ?) ORDER BY number, build",
-            run.id, state, state,
-        )  # fmt: skip
+    def findings(self, run: Run) -> list[Finding]:
+        columns = "number, build, state, kind, signature, details"
+        rows = self._all(f"SELECT {columns} FROM findings WHERE run = ? ORDER BY number, build", run.id)
         return [Finding(n, b, st, k, sig, json.loads(details)) for n, b, st, k, sig, details in rows]

@@ -1,6 +1,6 @@
 """What is left out of pages that are to be updated: what moves, what loads, and what remembers.
 
-What loads comes when it comes, and pages with it must be waited for: they take ten times as long as others.
+What loads comes when it comes, and pages with it must be waited for: that takes much longer than to show the others.
 
 An updated page may look different from a fresh one by specification where something remembers how it was: a scroller
 keeps what it shows in place, an element its last size, an anchored box its fallback, a snapped scroller its target.
@@ -15,17 +15,17 @@ from ...grammar.model import children
 from ...nouns import Case
 from ..spec import web
 
-MOVING = re.compile(
+_MOVING = re.compile(
     r"(-webkit-)?(animation|transition)|view-transition|(scroll|view)-timeline|timeline-|offset-animation"
 )
-REMEMBERING = {
+_REMEMBERING = {
     "scroll anchoring": re.compile(r"overflow-anchor"),
     "last remembered size": re.compile(r"(contain-intrinsic-[a-z-]+|content-visibility)\s*:[^;}]*\bauto\b"),
     "anchor fallback": re.compile(r"position-try"),
     "scroll snapping": re.compile(r"scroll-snap-(type|align)|scroll-initial-target"),
 }  # fmt: skip
 _DECLARED = re.compile(
-    rf"{MOVING.pattern}|overflow-anchor|contain-intrinsic|content-visibility|position-try|scroll-snap"
+    rf"{_MOVING.pattern}|overflow-anchor|contain-intrinsic|content-visibility|position-try|scroll-snap"
 )
 _LOADING = frozenset(
     ["f-url", "f-src", "f-image-set", "t-url-token", "image", "address", "html-script", "html-iframe", "html-frame",
@@ -60,4 +60,4 @@ def remembers(case: Case) -> str:
     sheets = [case.beside(match[1].decode("utf-8", "replace")) or b"" for match in _SHEET.finditer(case.html)]
     pages = [data.decode("utf-8", "replace") for data in (case.html, *sheets)]
     text = "\n".join([*pages, *brought, *declared]).lower()
-    return next((name for name, words in REMEMBERING.items() if words.search(text)), "")
+    return next((name for name, words in _REMEMBERING.items() if words.search(text)), "")
