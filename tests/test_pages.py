@@ -79,6 +79,20 @@ def test_a_seed_is_a_page_for_ever(pages: Pages) -> None:
     assert len({pages.text(seed, 500) for seed in range(50)}) == 50
 
 
+def test_pages_go_towards_what_is_favoured_and_back_again() -> None:
+    pages = Pages(web.weights())
+
+    def often(name: str) -> int:
+        return sum(len(re.findall(rf"[{{; \"]{name}:", pages.text(seed, 5000))) for seed in range(40))
+
+    usual = [pages.text(seed, 1000) for seed in range(10)]
+    some, others = often("zoom"), often("color")
+    pages.favour({"zoom": 40.0, "color": 0.01, "no-such-property": 2.0})
+    assert often("zoom") > 5 * some + 5 and often("color") < others
+    pages.favour({})
+    assert [pages.text(seed, 1000) for seed in range(10)] == usual
+
+
 def test_pages_hold_what_pages_hold(pages: Pages) -> None:
     text = pages.text(11, 20_000)
     found = read_pages.features(text.encode())

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import SHARED
 from moire.browsers.lab import Lab
+from moire.hunts.update import Source, UpdateHunt
 from moire.inspect.page import apart
 from moire.nouns import Build, Case, Environment, Operation, Shot, UsageError, operation
 from moire.nouns.update import OPERATIONS, read, written
@@ -18,6 +19,7 @@ from moire.oracles import update
 from moire.oracles.change import differ
 from moire.oracles.reload import reloaded
 from moire.pages.make import Pages
+from moire.pages.read import declared
 from moire.pages.source import elements, parse
 from moire.pages.spec import web
 from moire.pages.update import still
@@ -25,6 +27,8 @@ from moire.pages.update.convert import converted
 from moire.pages.update.draw import USUAL, Updates
 from moire.pages.update.script import final
 from moire.pixels import measure
+from moire.store import Finding
+from moire.store.blobs import Blobs
 from moire.triage.reduce import Reduced, Settings, Stale, operations, passes, reduce
 from moire.wpt.export import reftest
 
@@ -378,3 +382,33 @@ async def test_known_bugs_of_chromium_108_are_found(older: Build) -> None:
                 case = converted(Case((root / one["test"]).read_bytes(), one["test"], root=root))
                 judged = await update.judge(lab, older, case, EXACT, remembering=True)
                 assert judged.verdict.kind == verdict, (one["test"], judged.verdict)
+
+
+def test_a_hunt_learns_from_what_it_found(chromium: Build, tmp_path: Path) -> None:
+    pages = Pages(still.weights(web.weights()))
+    hunt = UpdateHunt([chromium], Source(pages, 1, 2000, 3), EXACT, Blobs(tmp_path))
+
+    def drawn(first: int) -> list[tuple[bytes, list[Operation]]]:
+        return [(case.html, list(case.update)) for case in map(hunt.case, range(first, first + 60))]
+
+    def found(number: int, first: bool) -> Finding:
+        details = {"operations": ["scroll"], "declared": ["zoom"], "first": first}
+        return Finding(number, chromium.name, "duplicate", "different", "words", details)
+
+    def often(cases: list[tuple[bytes, list[Operation]]]) -> tuple[int, int]:
+        return sum(html.count(b"zoom:") for html, _ in cases), sum(o.op == "scroll" for _, ops in cases for o in ops)
+
+    known = [found(1, True), *(found(number, False) for number in range(2, 60))]
+    before = drawn(200)
+    hunt.learn(known, 200)
+    after = drawn(200)
+    assert all(now < then for now, then in zip(often(after), often(before), strict=True))
+    again = UpdateHunt([chromium], Source(Pages(still.weights(web.weights())), 1, 2000, 3), EXACT, Blobs(tmp_path))
+    again.learn([*known, found(300, False)], 200)
+    assert [again.case(number).html for number in range(200, 220)] == [html for html, _ in after[:20]]
+    assert declared(Case(b"<p>", update=(
+        operation("set-style", target="#a", name="Zoom", value="2"),
+        operation("insert-rule", rule="p { float: left; .a { clear: both } }"),
+        operation("set-attribute", target="#a", name="style", value="color: red"),
+        operation("insert-node", html="<p style='order: 1'>x"),
+    ))) >= {"zoom", "float", "clear", "color", "order"}  # fmt: skip

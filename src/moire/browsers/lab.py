@@ -108,13 +108,15 @@ class Station:
 
     async def visit(
         self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None, *,
-        sure: bool = True, deadline: float = 0.0, afresh: bool = True,
+        sure: bool = True, deadline: float = 0.0, afresh: bool = True, warm: bool = False,
     ) -> Visit[T] | Failure:  # fmt: skip
         """Do a job on a page, under supervision; `quick` may know a shorter way to the same."""
         seconds = deadline or self._lab.options.deadline
 
         async def navigate(process: Process) -> Visit[T]:
-            async with self._lab.published(self.build, case) as address, process.fresh_tab(case.environment) as tab:
+            # A new window takes longer than most pages.
+            opened = process.warm_tab if warm and TABS[self.build.engine] == 1 else process.fresh_tab
+            async with self._lab.published(self.build, case) as address, opened(case.environment) as tab:
                 try:
                     async with asyncio.timeout(seconds):
                         await tab.load(address, afresh=afresh)
@@ -292,14 +294,15 @@ class Lab:
         return await self._stations[build].look(case, job, path, sure, deadline)
 
     async def visit(
-        self, build: Build, case: Case, job: Job[T], *, sure: bool = True, afresh: bool = True
+        self, build: Build, case: Case, job: Job[T], *, sure: bool = True, afresh: bool = True, warm: bool = False
     ) -> Visit[T] | Failure:
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.
 
         The job may run more than once: again in fresh processes after a crash or a hang. The page is laid out
-        `afresh` before the job, where that can make no difference.
+        `afresh` before the job, where that can make no difference. A `warm` tab, which may have shown other pages,
+        will do if what is seen is to be confirmed anyway.
         """
-        return await self._stations[build].visit(case, job, sure=sure, afresh=afresh)
+        return await self._stations[build].visit(case, job, sure=sure, afresh=afresh, warm=warm)
 
     async def warm(self, build: Build, environment: Environment, job: Job[T]) -> T | None:
         """A job in a tab that shows inert pages by content, one after the other. None where it cannot be done there,

@@ -128,6 +128,16 @@ class Generators:
             text: str = space["RULES"][rule or space["START"]](size)
         return text
 
+    def favour(self, rule: str, factors: Mapping[int, float]) -> None:
+        """Take some options of a rule that is a choice so many times as often as by its weights; those that are not
+        named, as often as by their weights. A rule that has no choice left stays as it is."""
+        for key in self._space["CHOICES"].get(rule, ()):
+            edges, weights = self._space[f"e{key}"], self._space[f"w{key}"]
+            sums = list(accumulate(w * factors.get(edge, 1.0) for edge, w in zip(edges, weights, strict=True)))
+            # What is drawn is drawn from as wide a range as before: that width is written into the code.
+            scale = sum(weights) / sums[-1]
+            self._space[f"s{key}"][:] = [*(total * scale for total in sums[:-1]), float(sum(weights))]
+
 
 def code(source: Source) -> CodeType:
     """What Generators run. It may be kept: functions that stand in for rules are named in it, not held."""
@@ -155,6 +165,8 @@ class _Writer:
         self._names = {name: f"r{n}" for n, name in enumerate(source.grammar.rules)}
         self._functions: list[str] = []
         self._tables: list[str] = []
+        # Tables of rules that are a choice themselves.
+        self._choices: dict[str, list[int]] = {}
         self._count = itertools.count()
         self._inlined: dict[str, _Texts | None] = {}
 
@@ -167,8 +179,9 @@ class _Writer:
         for name in able:
             self._rule(name)
         rules = "".join(f"    {name!r}: {self._names[name]},\n" for name in able)
+        choices = f"CHOICES = {self._choices!r}"
         start = f"START = {self._source.grammar.start!r}\nSTEPS_A_SIZE = {STEPS_A_SIZE}\n"
-        return "\n".join([*self._functions, *self._tables, f"RULES = {{\n{rules}}}", start])
+        return "\n".join([*self._functions, *self._tables, f"RULES = {{\n{rules}}}", choices, start])
 
     def _rule(self, name: str) -> None:
         other = self._source.overrides.get(name, name)
@@ -254,27 +267,31 @@ class _Writer:
             return self._node(*below[able[0][0]], rule)
         if all(isinstance(bare(below[edge][1]), Literal) for edge, _ in able):
             texts = [repr(getattr(bare(below[edge][1]), "text", "")) for edge, _ in able]
-            return [_Code(self._chosen(texts, able))]
+            return [_Code(self._chosen(path, texts, able))]
         names = [self._function(*below[edge], rule) for edge, _ in able]
-        usual = self._chosen(names, able)
+        usual = self._chosen(path, names, able)
         if hurried == able:
             return [_Code(f"{usual}(z)")]
         by_edge = {edge: name for (edge, _), name in zip(able, names, strict=True)}
         quick = [by_edge[edge] for edge, _ in hurried]
-        soon = quick[0] if len(quick) == 1 else self._chosen(quick, hurried)
+        soon = quick[0] if len(quick) == 1 else self._chosen(path, quick, hurried)
         return [_Code(f"({usual} if z > 0 else {soon})(z)")]
 
     def _ending(self, options: list[tuple[int, int]], below: list[tuple[str, Node]]) -> list[tuple[int, int]]:
         weights, heights = self._source.weights, self._source.heights
         return [option for option in options if height(*below[option[0]], weights, heights) < math.inf]
 
-    def _chosen(self, options: list[str], weighed: list[tuple[int, int]]) -> str:
+    def _chosen(self, path: str, options: list[str], weighed: list[tuple[int, int]]) -> str:
         """An expression for one of several expressions."""
         # Floats, as what they are compared with: twice as fast.
         sums = [float(total) for total in accumulate(weight for _, weight in weighed)]
         key = next(self._count)
         self._table(f"t{key}", f"({', '.join(options)},)")
         self._table(f"s{key}", repr(sums))
+        if path in self._names:
+            self._choices.setdefault(path, []).append(key)
+            self._table(f"e{key}", repr([edge for edge, _ in weighed]))
+            self._table(f"w{key}", repr([weight for _, weight in weighed]))
         return f"t{key}[at(s{key}, number() * {sums[-1]})]"
 
     def _function(self, path: str, node: Node, rule: str) -> str:

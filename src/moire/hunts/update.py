@@ -13,7 +13,7 @@ from ..oracles import update
 from ..oracles.change import CONFIRMATIONS, differ, together
 from ..oracles.reload import reloaded
 from ..pages.make import Pages
-from ..pages.read import features
+from ..pages.read import declared
 from ..pages.update.draw import USUAL, Updates
 from ..pixels import Measure
 from ..store import Finding
@@ -26,8 +26,8 @@ from .run import Judged
 # Questions of a reduction at once: each keeps one tab busy.
 AHEAD = 2
 MOST_NAMED = 3
-# A kind of operation is never drawn less than this, of its usual weight.
-LEAST_SHARE = 0.25
+# Nothing is drawn so many times less or more than usual, whatever it has brought.
+LEAST, MOST = 0.125, 4.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,14 @@ class Source:
         return Updates(self.pages, weights).updated(case, seed, 1 + number % self.operations)
 
 
+def _worth(known: Sequence[Finding], detail: str) -> dict[str, float]:
+    """How often to draw what findings have in common, against what is in none of them."""
+    new, old = Counter[str](), Counter[str]()
+    for finding in known:
+        (new if finding.details.get("first") else old).update(set(finding.details.get(detail, ())))
+    return {name: min(MOST, max(LEAST, (1 + new[name]) / (1 + old[name]))) for name in {**new, **old}}
+
+
 @dataclass
 class UpdateHunt:
     builds: Sequence[Build]
@@ -64,19 +72,13 @@ class UpdateHunt:
         return self.source.case(number, self._weights)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
-        """Towards operations that bring something new, away from those that bring what is known."""
+        """Towards operations and properties that bring something new, away from those that bring what is known."""
         if not self.guided:
             return
-        new, old = Counter[str](), Counter[str]()
-        for finding in known:
-            if finding.number < number:
-                (new if finding.details.get("first") else old).update(set(finding.details.get("operations", ())))
-        worth = {kind: (1 + new[kind]) / (1 + old[kind]) for kind in USUAL}
-        most = max(worth.values())
-        self._weights = {
-            kind: max(1, round(weight * (LEAST_SHARE + (1 - LEAST_SHARE) * worth[kind] / most)))
-            for kind, weight in USUAL.items()
-        }
+        earlier = [finding for finding in known if finding.number < number]
+        worth = _worth(earlier, "operations")
+        self._weights = {kind: max(1, round(weight * worth.get(kind, 1.0))) for kind, weight in USUAL.items()}
+        self.source.pages.favour(_worth(earlier, "declared"))
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]:
         return await together(*(self._judge(lab, build, case) for build in self.builds))
@@ -94,6 +96,7 @@ class UpdateHunt:
 
         async def more(case: Case) -> Mapping[str, object]:
             return {
+                "declared": sorted(declared(case)),
                 "references": await self._references(lab, build, case), "reftest": await _reftest(lab, build, case),
             }  # fmt: skip
 
@@ -135,8 +138,8 @@ async def _reftest(lab: Lab, build: Build, case: Case) -> str:
 def _words(build: Build, signature: Signature, case: Case) -> str:
     """By build, operations, stage, element and property: where no property differs, those that a small page sets."""
     operations = "+".join(sorted({one.op for one in case.update}))
-    declared = features(case.html).properties
-    properties = signature.properties or (declared if len(declared) <= MOST_NAMED else ())
+    named = declared(case)
+    properties = signature.properties or (named if len(named) <= MOST_NAMED else ())
     words = [build.name, operations, signature.strength, signature.stage, ",".join(sorted(properties)[:MOST_NAMED]),
              signature.where]  # fmt: skip
     return " ".join(filter(None, words))

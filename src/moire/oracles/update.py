@@ -62,14 +62,17 @@ async def judge(
         once = conclude(quick[:1], quick[1:], measure)
         if once.verdict.kind == "same":
             return once
-    first = await together(updated(lab, build, case), fresh(lab, build, case))
-    once = conclude(first[:1], first[1:], measure)
-    if once.verdict.kind != "different":
-        return once
-    seen = [[one] for one in first]
-    for _ in range(repeats - 1):
-        for known, one in zip(seen, await together(updated(lab, build, case), fresh(lab, build, case)), strict=True):
-            known.append(one)
+    # Where nothing can be shown by content, the first look is for a tab that others have used.
+    warm = screen and quick is None
+    seen: list[list[Rendering | Failure]] = [[], []]
+    for look in range(repeats + warm):
+        tried = warm and look == 0
+        pair = await together(*(show(lab, build, case, warm=tried) for show in (updated, fresh)))
+        if look == 0 and (once := conclude(pair[:1], pair[1:], measure)).verdict.kind != "different":
+            return once
+        if not tried:
+            for known, one in zip(seen, pair, strict=True):
+                known.append(one)
     return conclude(seen[0], seen[1], measure)
 
 
@@ -169,19 +172,20 @@ class _NotDone(Untestable):
 
 
 async def updated(
-    lab: Lab, build: Build, case: Case, closer: Closer = nothing, *, sure: bool = True
+    lab: Lab, build: Build, case: Case, closer: Closer = nothing, *, sure: bool = True, warm: bool = False
 ) -> Rendering | Failure:
-    """Load, settle, operate, settle, shoot: in a fresh tab, by navigation."""
+    """Load, settle, operate, settle, shoot: by navigation, in a fresh tab unless a warm one will do."""
 
     async def job(tab: Tab) -> Rendering:
         await _operate(tab, case.update)
         return await _pictured(tab, case, closer)
 
-    return _rendering(await lab.visit(build, script.loading(case, changed=False), job, sure=sure, afresh=False))
+    page = script.loading(case, changed=False)
+    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm and not _resizes(case)))
 
 
 async def fresh(
-    lab: Lab, build: Build, case: Case, closer: Closer = nothing, *, sure: bool = True
+    lab: Lab, build: Build, case: Case, closer: Closer = nothing, *, sure: bool = True, warm: bool = False
 ) -> Rendering | Failure:
     """The same with the operations done before the page is drawn."""
 
@@ -196,7 +200,13 @@ async def fresh(
             await tab.inspect(script.DONE)
         return await _pictured(tab, case, closer)
 
-    return _rendering(await lab.visit(build, script.loading(case, changed=True), job, sure=sure, afresh=False))
+    page = script.loading(case, changed=True)
+    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm and not _resizes(case)))
+
+
+def _resizes(case: Case) -> bool:
+    """A tab whose size was changed is of no use to the next page."""
+    return any(one.op == "resize" for one in case.update)
 
 
 async def _pictured(tab: Tab, case: Case, closer: Closer) -> Rendering:

@@ -94,6 +94,13 @@ class Pages:
         tags = {node.rule.removeprefix("html-") for node in held if isinstance(node, Reference)}
         return sorted([*map(web.first_text, declared), *(tags & HOLDERS)])
 
+    def favour(self, properties: Mapping[str, float]) -> None:
+        """Declare some properties so many times as often as usual, from the next page on, and all others as usual."""
+        named = {f"{name}:": factor for name, factor in properties.items()}
+        below = children("declaration", web.grammar().rules["declaration"])
+        factors = {n: named.get(web.first_text(node), 1.0) for n, (_, node) in enumerate(below)}
+        self._generators.favour("declaration", factors)
+
     def combined(self, seed: int, size: int, combinations: Combinations, first: int) -> tuple[Case, int]:
         """A page of combinations from a place on, each in an element of its own, and the place after them."""
         number = random.Random(seed).random

@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ..grammar import Grammar
 from ..grammar.model import NIL, Alt, Choice, Literal, Node, Opt, Reference, Star, bare, children, choices, edges
+from ..nouns import Case
 from .spec import web
 from .spec.match import Matcher
 from .spec.snapshot import load
@@ -76,6 +77,22 @@ def features(html: bytes) -> Found:
             properties[name] += 1
             values[name, value] += 1
     return Found(tags, attributes, properties, values, styled)
+
+
+def declared(case: Case) -> frozenset[str]:
+    """The properties that a page and its operations set."""
+    found = set(features(case.html).properties)
+    for one in case.update:
+        words = one.plain
+        if one.op == "set-style":
+            found.add(str(words["name"]).lower())
+        elif one.op == "insert-rule":
+            found.update(name for name, _ in _sheet_declarations(_flat_enough(str(words["rule"]))))
+        elif one.op == "set-attribute" and str(words["name"]).lower() == "style":
+            found.update(name for name, _ in declarations(str(words["value"])))
+        elif one.op == "insert-node":
+            found.update(features(str(words["html"]).encode()).properties)
+    return frozenset(found)
 
 
 def _flat_enough(css: str) -> str:

@@ -110,7 +110,7 @@ class Stale:
         if pair is None:
             # A page that cannot be shown is not stale, and why not is another story.
             work = (
-                show(self.lab, self.build, case, closer(n), sure=False)
+                show(self.lab, self.build, case, closer(n), sure=False, warm=not careful)
                 for n, show in enumerate((update.updated, update.fresh))
             )
             pair = tuple(await together(*work))
