@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup", "reduce", "update")
+NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup", "reduce", "update", "findings")
 RESULTS = Path(__file__).with_name("results.json")
 
 

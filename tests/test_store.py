@@ -19,7 +19,7 @@ import pytest
 from moire.hunts.run import Judged, confirmed, facts
 from moire.nouns import Case, UsageError, Verdict, operation
 from moire.pixels import encode
-from moire.reports.run import write
+from moire.reports.run import case_of, write
 from moire.store import Finding, PageRow, Run, Store
 from moire.store.database import MIGRATIONS, StoreError
 
@@ -218,6 +218,27 @@ def test_a_report_shows_what_is_not_looked_into_and_nothing_acts_in_it(tmp_path:
     found = json.loads((tmp_path / "report" / "report.json").read_text())["findings"]
     for one in found:
         assert (tmp_path / "report" / one["name"] / "update.json").exists()
+
+
+def test_a_report_has_what_the_users_own_page_takes_from_beside_it(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    (own / "css").mkdir(parents=True)
+    (own / "css" / "a.css").write_text("@import 'b.css'; p { background: url(../dot.png?1) }")
+    (own / "css" / "b.css").write_text("p { color: red }")
+    (own / "dot.png").write_bytes(PNG)
+    (tmp_path / "secret.css").write_text("p {}")
+    page = "<link rel=stylesheet href=css/a.css><link href=../secret.css><img src=none.png><a href=http://a/b.css>a<p>x"
+    (own / "page.html").write_text(page)
+    case = Case.from_file(own / "page.html")
+    judged = Judged(case, "b", Verdict("different", "why"), [("updated", PNG), ("fresh", PNG)])
+    with Store(tmp_path / "store") as store:
+        run = store.begin("update", "", {"builds": ["b"], "measure": "exact", "pages": 1, "seconds": 0})
+        store.keep(run, Finding(1, "b", "example", "different", "words", facts(store.blobs, judged, case)))
+        write(store, run, tmp_path / "report")
+        assert case_of(store, store.findings(run)[0]).resources.keys() == {"css/a.css", "css/b.css", "dot.png"}
+    folder = tmp_path / "report" / "finding-001"
+    assert (folder / "css" / "b.css").read_text() == "p { color: red }" and (folder / "dot.png").read_bytes() == PNG
+    assert not list(tmp_path.glob("report/**/secret.css"))
 
 
 def test_a_report_opens_offline(tmp_path: Path) -> None:

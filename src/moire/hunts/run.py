@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Verdict
 from ..nouns.update import written
+from ..pages.source import needed
 from ..store import Finding, PageRow, Run, Store
 from ..store.blobs import Blobs
 
@@ -53,6 +54,7 @@ def facts(blobs: Blobs, shown: Judged, before: Case) -> dict[str, object]:
         "page": blobs.add(shown.case.html), "update": written(shown.case.update),
         "before": {"page": blobs.add(before.html), "update": written(before.update)},
         "name": before.name, "seed": before.seed, "environment": asdict(before.environment),
+        "resources": {path: blobs.add(data) for path, data in needed(shown.case).items()},
         "figures": dict(shown.verdict.figures), "reason": shown.verdict.reason,
         "pictures": {name: blobs.add(png) for name, png in shown.pictures},
     }  # fmt: skip

@@ -129,7 +129,8 @@ async def _reftest(lab: Lab, build: Build, case: Case) -> str:
         pair = reftest(case, "reftest")
     except UsageError as error:
         return error.sentence
-    shots = [await lab.shoot(build, Case(data, name)) for name, data in (pair.test, pair.reference)]
+    pages = [replace(case, html=data, name=name, update=()) for name, data in (pair.test, pair.reference)]
+    shots = [await lab.shoot(build, page) for page in pages]
     if not all(isinstance(shot, Shot) for shot in shots):
         return "untestable"
     return "fails" if len({shot.png for shot in shots if isinstance(shot, Shot)}) == 2 else "passes"

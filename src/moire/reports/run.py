@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..nouns import Case
+from ..nouns import Case, Environment
 from ..nouns.update import read
 from ..pixels import close_up, decode, difference, encode
 from ..store import Finding, Run, Store
@@ -94,8 +94,10 @@ def case_of(store: Store, finding: Finding) -> Case:
     """The reduced page of a finding, with its operations."""
     details = finding.details
     return Case(
-        store.blobs.read(details["page"]), details.get("name", "page.html"), update=read(details.get("update", "[]"))
-    )
+        store.blobs.read(details["page"]), details.get("name", "page.html"),
+        {path: store.blobs.read(blob) for path, blob in details.get("resources", {}).items()},
+        environment=Environment(**details.get("environment", {})), update=read(details.get("update", "[]")),
+    )  # fmt: skip
 
 
 def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, Any]:
@@ -109,6 +111,11 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
         (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
         if details.get("reftest") == "fails":
             _reftest(case, finding, folder)
+    for path, data in case.resources.items():
+        copy = folder / path
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(data)
     pictures = {}
     for name, blob in details.get("pictures", {}).items():
         file = f"{_plain(name)}.png"
