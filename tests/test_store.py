@@ -227,17 +227,25 @@ def test_a_report_has_what_the_users_own_page_takes_from_beside_it(tmp_path: Pat
     (own / "css" / "b.css").write_text("p { color: red }")
     (own / "dot.png").write_bytes(PNG)
     (tmp_path / "secret.css").write_text("p {}")
-    page = "<link rel=stylesheet href=css/a.css><link href=../secret.css><img src=none.png><a href=http://a/b.css>a<p>x"
-    (own / "page.html").write_text(page)
-    case = Case.from_file(own / "page.html")
+    (own / "my pic.png").write_bytes(PNG)
+    (own / "elsewhere.html").write_text("<p>another page")
+    (own / "finding.json").mkdir()
+    (own / "finding.json" / "x.css").write_text("p {}")
+    page = """<link rel=stylesheet href=/css/a.css><link href=../secret.css><img src=none.png srcset="my%20pic.png 2x">
+        <a href=elsewhere.html>a</a><link rel=stylesheet href=finding.json/x.css><iframe src=http://a/b.html></iframe>"""
+    (own / "own.html").write_text(page)
+    case = Case.from_file(own / "own.html")
     judged = Judged(case, "b", Verdict("different", "why"), [("updated", PNG), ("fresh", PNG)])
     with Store(tmp_path / "store") as store:
         run = store.begin("update", "", {"builds": ["b"], "measure": "exact", "pages": 1, "seconds": 0})
         store.keep(run, Finding(1, "b", "example", "different", "words", facts(store.blobs, judged, case)))
         write(store, run, tmp_path / "report")
-        assert case_of(store, store.findings(run)[0]).resources.keys() == {"css/a.css", "css/b.css", "dot.png"}
+        assert case_of(store, store.findings(run)[0]).resources.keys() == {
+            "css/a.css", "css/b.css", "dot.png", "my pic.png", "finding.json/x.css",
+        }  # fmt: skip
     folder = tmp_path / "report" / "finding-001"
     assert (folder / "css" / "b.css").read_text() == "p { color: red }" and (folder / "dot.png").read_bytes() == PNG
+    assert json.loads((folder / "finding.json").read_text())["signature"] == "words"
     assert not list(tmp_path.glob("report/**/secret.css"))
 
 

@@ -114,8 +114,7 @@ class Station:
         seconds = deadline or self._lab.options.deadline
 
         async def navigate(process: Process) -> Visit[T]:
-            # A new window takes longer than most pages.
-            opened = process.warm_tab if warm and TABS[self.build.engine] == 1 else process.fresh_tab
+            opened = process.warm_tab if warm else process.fresh_tab
             async with self._lab.published(self.build, case) as address, opened(case.environment) as tab:
                 try:
                     async with asyncio.timeout(seconds):
@@ -299,10 +298,14 @@ class Lab:
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.
 
         The job may run more than once: again in fresh processes after a crash or a hang. The page is laid out
-        `afresh` before the job, where that can make no difference. A `warm` tab, which may have shown other pages,
-        will do if what is seen is to be confirmed anyway.
+        `afresh` before the job, where that can make no difference. A `warm` tab, which may have shown other inert
+        pages, is for what is to be confirmed anyway.
         """
         return await self._stations[build].visit(case, job, sure=sure, afresh=afresh, warm=warm)
+
+    def shares_tabs(self, build: Build) -> bool:
+        """Whether a new tab takes longer than most pages."""
+        return TABS[build.engine] == 1
 
     async def warm(self, build: Build, environment: Environment, job: Job[T]) -> T | None:
         """A job in a tab that shows inert pages by content, one after the other. None where it cannot be done there,

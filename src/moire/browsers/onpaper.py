@@ -7,11 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..nouns import Case
+from ..nouns.case import inside
 from .processes import discard, scratch
-
-
-def _inside(path: str) -> bool:
-    return bool(path) and not Path(path).is_absolute() and ".." not in Path(path).parts
 
 
 @contextmanager
@@ -23,7 +20,7 @@ def written(case: Case) -> Iterator[Path]:
     """
     folder = scratch("case")
     try:
-        own = {path: body for path, body in case.resources.items() if _inside(path)}
+        own = {path: body for path, body in case.resources.items() if inside(path)}
         page = folder / Path(case.name).name
         # What the case itself holds goes before what is on disk, whole folders included.
         taken = {Path(path).parts[0] for path in own} | {page.name}

@@ -133,7 +133,7 @@ def change(base: str, new_: str, **how: Any) -> int:
 @click.option(
     "--reference", "references", multiple=True, metavar="BUILD", help="Try findings in this build, too; again for more."
 )
-@click.option("--no-guidance", is_flag=True, help="Draw operations by fixed weights, whatever was found.")
+@click.option("--no-guidance", is_flag=True, help="Draw by fixed weights, whatever was found.")
 @click.option("--measure", default="exact", show_default=True, help="What counts as different.")
 @run_options
 def update(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
@@ -98,3 +99,33 @@ def asking(name: str) -> Iterator[None]:
         return
     with console.status(f"asking {name} what it understands"):
         yield
+
+
+@dataclass(frozen=True)
+class Bisecting:
+    visit: Callable[[str, int, int, int], None]
+    fetch: Listener
+
+
+@contextmanager
+def bisecting(builds: int) -> Iterator[Bisecting]:
+    """Builds visited of those that halving takes, and what is fetched for them."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console, disable=not console.is_terminal,
+    )  # fmt: skip
+    visits = 0
+    most = 2 + max(0, builds - 2).bit_length()
+    with bar:
+        task = bar.add_task("builds", total=most)
+
+        def visit(name: str, pages: int, settled: int, every: int) -> None:
+            nonlocal visits
+            bar.update(task, description=name, completed=visits, total=max(most, visits + 1))
+            visits += 1
+
+        def fetch(what: str, done: int, total: int | None) -> None:
+            bar.update(task, description=f"fetching {what}")
+
+        yield Bisecting(visit, fetch)

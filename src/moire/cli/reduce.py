@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import click
 
@@ -18,6 +16,7 @@ from ..browsers.lab import Lab, LabOptions
 from ..nouns import Build, Case, Exit, Failure, MoireError, Outcome, Shot, UsageError
 from ..oracles import update
 from ..pages import read
+from ..pages.beside import needed
 from ..pages.make import Pages
 from ..pages.source import elements, parse
 from ..pages.spec import web
@@ -226,11 +225,8 @@ def _bring_along(before: Case, after: Case, file: Path) -> None:
     """What the reduced page still refers to, when it goes to another folder."""
     if before.root is None or file.resolve().parent == before.root:
         return
-    found = re.findall(rb"""(?:src|href)\s*=\s*["']?([^"'\s>#?]+)|(?:url\(|@import)\s*["']?([^"')\s#?]+)""", after.html)
-    for name in {unquote((one or other).decode("utf-8", "replace")) for one, other in found}:
-        data = None if name.startswith(("data:", "/")) or ".." in name.split("/") else before.beside(name)
-        if data is not None:
-            place = file.parent / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if not place.exists():
-                place.write_bytes(data)
+    for name, data in needed(after).items():
+        place = file.parent / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            place.write_bytes(data)

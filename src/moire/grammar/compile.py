@@ -131,7 +131,7 @@ class Generators:
     def favour(self, rule: str, factors: Mapping[int, float]) -> None:
         """Take some options of a rule that is a choice so many times as often as by its weights; those that are not
         named, as often as by their weights. A rule that has no choice left stays as it is."""
-        for key in self._space["CHOICES"].get(rule, ()):
+        for key in self._space.get("CHOICES", {}).get(rule, ()):
             edges, weights = self._space[f"e{key}"], self._space[f"w{key}"]
             sums = list(accumulate(w * factors.get(edge, 1.0) for edge, w in zip(edges, weights, strict=True)))
             # What is drawn is drawn from as wide a range as before: that width is written into the code.
@@ -139,9 +139,10 @@ class Generators:
             self._space[f"s{key}"][:] = [*(total * scale for total in sums[:-1]), float(sum(weights))]
 
 
-def code(source: Source) -> CodeType:
-    """What Generators run. It may be kept: functions that stand in for rules are named in it, not held."""
-    return compile(f"{_HEAD}{_Writer(source).written()}", "<grammar>", "exec")
+def code(source: Source, favoured: Collection[str] = ()) -> CodeType:
+    """What Generators run. It may be kept: functions that stand in for rules are named in it, not held. Options of the
+    rules that are named may be favoured."""
+    return compile(f"{_HEAD}{_Writer(source, favoured).written()}", "<grammar>", "exec")
 
 
 def generators(source: Source) -> Generators:
@@ -160,12 +161,13 @@ _SHORT = 150
 
 
 class _Writer:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, favoured: Collection[str] = ()) -> None:
         self._source = source
+        self._favoured = favoured
         self._names = {name: f"r{n}" for n, name in enumerate(source.grammar.rules)}
         self._functions: list[str] = []
         self._tables: list[str] = []
-        # Tables of rules that are a choice themselves.
+        # Tables of the rules whose options may be favoured.
         self._choices: dict[str, list[int]] = {}
         self._count = itertools.count()
         self._inlined: dict[str, _Texts | None] = {}
@@ -179,9 +181,9 @@ class _Writer:
         for name in able:
             self._rule(name)
         rules = "".join(f"    {name!r}: {self._names[name]},\n" for name in able)
-        choices = f"CHOICES = {self._choices!r}"
+        choices = [f"CHOICES = {self._choices!r}"] if self._favoured else []
         start = f"START = {self._source.grammar.start!r}\nSTEPS_A_SIZE = {STEPS_A_SIZE}\n"
-        return "\n".join([*self._functions, *self._tables, f"RULES = {{\n{rules}}}", choices, start])
+        return "\n".join([*self._functions, *self._tables, f"RULES = {{\n{rules}}}", *choices, start])
 
     def _rule(self, name: str) -> None:
         other = self._source.overrides.get(name, name)
@@ -288,7 +290,7 @@ class _Writer:
         key = next(self._count)
         self._table(f"t{key}", f"({', '.join(options)},)")
         self._table(f"s{key}", repr(sums))
-        if path in self._names:
+        if path in self._favoured:
             self._choices.setdefault(path, []).append(key)
             self._table(f"e{key}", repr([edge for edge, _ in weighed]))
             self._table(f"w{key}", repr([weight for _, weight in weighed]))

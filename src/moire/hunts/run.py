@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Verdict
 from ..nouns.update import written
-from ..pages.source import needed
+from ..pages.beside import needed
 from ..store import Finding, PageRow, Run, Store
 from ..store.blobs import Blobs
 
@@ -49,12 +49,13 @@ def confirmed(blobs: Blobs, number: int, one: Judged) -> Finding:
 
 def facts(blobs: Blobs, shown: Judged, before: Case) -> dict[str, object]:
     """A finding as it is shown, and as it was found."""
+    beside = {**needed(before), **needed(shown.case)}
     return {
         "operations": [one.op for one in shown.case.update], "bytes": [len(before.html), len(shown.case.html)],
         "page": blobs.add(shown.case.html), "update": written(shown.case.update),
         "before": {"page": blobs.add(before.html), "update": written(before.update)},
         "name": before.name, "seed": before.seed, "environment": asdict(before.environment),
-        "resources": {path: blobs.add(data) for path, data in needed(shown.case).items()},
+        "resources": {path: blobs.add(data) for path, data in beside.items()},
         "figures": dict(shown.verdict.figures), "reason": shown.verdict.reason,
         "pictures": {name: blobs.add(png) for name, png in shown.pictures},
     }  # fmt: skip

@@ -20,6 +20,11 @@ Medium = Literal["screen", "print"]
 MOST_BYTES = 256 * 1024 * 1024
 
 
+def inside(path: str) -> bool:
+    """Whether a path stays in the folder that it is relative to."""
+    return bool(path) and not Path(path).is_absolute() and ".." not in Path(path).parts
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The conditions a page is shown under; the default is the one WPT's reftests use."""

@@ -62,18 +62,20 @@ async def judge(
         once = conclude(quick[:1], quick[1:], measure)
         if once.verdict.kind == "same":
             return once
-    # Where nothing can be shown by content, the first look is for a tab that others have used.
-    warm = screen and quick is None
-    seen: list[list[Rendering | Failure]] = [[], []]
-    for look in range(repeats + warm):
-        tried = warm and look == 0
-        pair = await together(*(show(lab, build, case, warm=tried) for show in (updated, fresh)))
-        if look == 0 and (once := conclude(pair[:1], pair[1:], measure)).verdict.kind != "different":
+    # Where nothing can be shown by content, a tab that others have used may be the short way to *same*.
+    if screen and quick is None and shares(lab, build, case):
+        tried = await together(*(show(lab, build, case, warm=True) for show in (updated, fresh)))
+        once = conclude(tried[:1], tried[1:], measure)
+        if once.verdict.kind == "same":
             return once
-        if not tried:
-            for known, one in zip(seen, pair, strict=True):
-                known.append(one)
-    return conclude(seen[0], seen[1], measure)
+    seen: list[list[Rendering | Failure]] = [[], []]
+    for _ in range(repeats):
+        for known, one in zip(seen, await together(updated(lab, build, case), fresh(lab, build, case)), strict=True):
+            known.append(one)
+        once = conclude(seen[0], seen[1], measure)
+        if once.verdict.kind != "different":
+            return once
+    return once
 
 
 def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering | Failure], measure: Measure) -> Judged:
@@ -181,7 +183,7 @@ async def updated(
         return await _pictured(tab, case, closer)
 
     page = script.loading(case, changed=False)
-    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm and not _resizes(case)))
+    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm))
 
 
 async def fresh(
@@ -201,12 +203,13 @@ async def fresh(
         return await _pictured(tab, case, closer)
 
     page = script.loading(case, changed=True)
-    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm and not _resizes(case)))
+    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm))
 
 
-def _resizes(case: Case) -> bool:
-    """A tab whose size was changed is of no use to the next page."""
-    return any(one.op == "resize" for one in case.update)
+def shares(lab: Lab, build: Build, case: Case) -> bool:
+    """Whether the page may be shown in a tab that others use, and that is worth it. A tab whose size was changed is of
+    no use to the next page."""
+    return lab.shares_tabs(build) and _by_content(case) and all(one.op != "resize" for one in case.update)
 
 
 async def _pictured(tab: Tab, case: Case, closer: Closer) -> Rendering:

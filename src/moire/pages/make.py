@@ -149,7 +149,7 @@ def _generators(weights: Mapping[str, int], functions: Mapping[str, Generator]) 
     def compiled() -> CodeType:
         grammar = web.grammar()
         try:
-            return code(Source(grammar, layered(grammar, weights), dict(functions)))
+            return code(Source(grammar, layered(grammar, weights), dict(functions)), favoured=["declaration"])
         except GrammarError as error:
             raise UsageError(f"These weights make no pages: {error}", "Rule out less.") from None
 

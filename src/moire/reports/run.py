@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..nouns import Case, Environment
+from ..nouns.case import inside
 from ..nouns.update import read
 from ..pixels import close_up, decode, difference, encode
 from ..store import Finding, Run, Store
@@ -102,6 +104,8 @@ def case_of(store: Store, finding: Finding) -> Case:
 
 def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
+    # First, so that the folder is known for ours whatever happens.
+    (folder / "finding.json").write_text("{}", "utf-8")
     details = finding.details
     (folder / "page.html").write_bytes(store.blobs.read(details["page"]))
     if "before" in details:
@@ -111,11 +115,6 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
         (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
         if details.get("reftest") == "fails":
             _reftest(case, finding, folder)
-    for path, data in case.resources.items():
-        copy = folder / path
-        if not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(data)
     pictures = {}
     for name, blob in details.get("pictures", {}).items():
         file = f"{_plain(name)}.png"
@@ -131,7 +130,18 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
         "command": _command(run, finding, folder.name), "html": case.html.decode("utf-8", "replace"),
     }  # fmt: skip
     (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")
+    _beside(case, folder)
     return record
+
+
+def _beside(case: Case, folder: Path) -> None:
+    """What the page takes from beside it, but for names that are taken by what is there."""
+    ours = {entry.name for entry in folder.iterdir()}
+    for path, data in case.resources.items():
+        if inside(path) and Path(path).parts[0] not in ours:
+            with contextlib.suppress(OSError):
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(data)
 
 
 def _reftest(case: Case, finding: Finding, folder: Path) -> None:

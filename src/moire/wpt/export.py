@@ -34,16 +34,15 @@ _LATER = """\
     if (!root.className) root.removeAttribute("class");
   }});
 """
-# No page can change its window's size; that of the frame it is in, it can.
+# No page can change its window's size; that of the frame it is in, it can. Nothing round the frame can be scrolled.
 _FRAME = """\
 <!DOCTYPE html>
 <meta charset=utf-8>
 {link}<style>
-  html {{ overflow: hidden }}
-  body {{ margin: 0 }}
+  div {{ position: fixed; inset: 0; overflow: hidden; overflow: clip }}
   iframe {{ border: 0; display: block }}
 </style>
-<iframe style="width: {width}px; height: {height}px" srcdoc="{page}"></iframe>
+<div><iframe style="width: {width}px; height: {height}px" srcdoc="{page}"></iframe></div>
 """
 
 
@@ -76,9 +75,7 @@ def _framed(case: Case, markup: str, link: str = "") -> bytes:
     try:
         page = script.ended(case, markup).decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(
-            "A page that is not in UTF-8 cannot be framed.", "Use the command that reproduces it."
-        ) from None
+        raise UsageError("A page that is not in UTF-8 cannot be framed.", _INSTEAD) from None
     size = {"width": case.environment.width, "height": case.environment.height}
     return _FRAME.format(link=link, page=page.replace("&", "&amp;").replace(chr(34), "&quot;"), **size).encode()
 

@@ -1,6 +1,5 @@
 """A page's source as spans of its text, so that a part can be cut out and all else stays as it was written."""
 
-from .beside import needed
 from .edits import Edit, applied
 from .html import Attribute, Node, broken, elements, parse
 from .sheet import Declaration, Rule, declarations, rules
@@ -15,7 +14,6 @@ __all__ = [
     "broken",
     "declarations",
     "elements",
-    "needed",
     "parse",
     "rules",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from ...grammar.model import children
 from ...nouns import Case
+from ..beside import needed
 from ..spec import web
 
 _MOVING = re.compile(
@@ -37,9 +38,6 @@ _LOADING = frozenset(
 _RULES = ("@font-face", "@namespace")
 
 
-_SHEET = re.compile(rb"""(?:href\s*=|@import|url\()\s*["']?([^"'\s>)]+\.css)\b""", re.IGNORECASE)
-
-
 def weights(given: Mapping[str, int]) -> dict[str, int]:
     """The same weights for pages in which nothing moves, loads or remembers."""
     grammar = web.grammar()
@@ -57,7 +55,7 @@ def remembers(case: Case) -> str:
     """Which feature of a page, its own style sheets and its operations remembers by specification, if one does."""
     brought = [value for one in case.update for _, value in one.arguments if isinstance(value, str)]
     declared = [f"{one['name']}:{one['value']}" for one in case.update if one.op == "set-style"]
-    sheets = [case.beside(match[1].decode("utf-8", "replace")) or b"" for match in _SHEET.finditer(case.html)]
+    sheets = [data for path, data in needed(case).items() if path.lower().endswith(".css")]
     pages = [data.decode("utf-8", "replace") for data in (case.html, *sheets)]
     text = "\n".join([*pages, *brought, *declared]).lower()
     return next((name for name, words in _REMEMBERING.items() if words.search(text)), "")

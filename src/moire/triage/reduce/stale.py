@@ -108,9 +108,10 @@ class Stale:
             looks = (closer(0), closer(1))
             pair = await update.screened(self.lab, self.build, case, lambda a, b: looks if close(a, b) else None)
         if pair is None:
+            warm = not careful and update.shares(self.lab, self.build, case)
             # A page that cannot be shown is not stale, and why not is another story.
             work = (
-                show(self.lab, self.build, case, closer(n), sure=False, warm=not careful)
+                show(self.lab, self.build, case, closer(n), sure=False, warm=warm)
                 for n, show in enumerate((update.updated, update.fresh))
             )
             pair = tuple(await together(*work))

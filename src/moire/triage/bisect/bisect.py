@@ -1,0 +1,108 @@
+"""Bisection of many pages over one history: each build is visited once for all that want it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...browsers.download import Progress, silent
+from ...browsers.history import Stop
+from ...nouns import Case, MoireError
+from .memory import Blind, Memory
+from .search import Change, Looking, NoEnd, SameEnds, search
+from .view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Bisected:
+    """The changes, the last one first, by the names of builds; `skipped` are builds that had nothing to show, and why
+    not."""
+
+    changes: tuple[tuple[str, str], ...]
+    visited: tuple[str, ...]
+    skipped: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """No bisection, and why not."""
+
+    reason: str
+    visited: tuple[str, ...]
+    skipped: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who hears of every visit: the build, how many pages it is for, and how many of all are settled."""
+
+    visit: Callable[[str, int, int, int], None] = lambda build, pages, settled, all: None
+    fetch: Progress = silent
+
+
+@dataclass
+class _Way:
+    """One page on its way."""
+
+    case: Case
+    looking: Looking[bytes]
+    wanted: int = 0
+    visited: list[int] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    result: Bisected | Unsettled | None = None
+
+
+async def bisect(
+    history: Sequence[Stop], cases: Sequence[Case], view: View, memory: Memory, told: Told | None = None
+) -> list[Bisected | Unsettled]:
+    """What changes each of the pages between the first and the last build."""
+    told = told or Told()
+    ways = [_Way(case, search(len(history), view.eyes)) for case in cases]
+    for way in ways:
+        way.wanted = next(way.looking)
+    while open_ways := [way for way in ways if way.result is None]:
+        # Of all builds that are wanted, the one that most wait for.
+        place = min(Counter(way.wanted for way in open_ways).items(), key=lambda one: (-one[1], one[0]))[0]
+        here = [way for way in open_ways if way.wanted == place]
+        told.visit(history[place].name, len(here), len(ways) - len(open_ways), len(ways))
+        await _visit(history[place], here, view, memory, told)
+        for way in here:
+            _go_on(way, history, memory)
+    return [way.result for way in ways if way.result is not None]
+
+
+async def _visit(stop: Stop, here: Sequence[_Way], view: View, memory: Memory, told: Told) -> None:
+    new = list({way.case.digest: way.case for way in here if memory.known(way.case, stop.name) is None}.values())
+    if not new:
+        return
+    try:
+        build = stop.ready(told.fetch)
+    except MoireError as error:
+        # Not kept: another time it may be there.
+        for way in here:
+            way.skipped[stop.name] = error.sentence
+        return
+    for case, seen in zip(new, await view.look(build, new), strict=True):
+        memory.keep(case, stop.name, seen)
+
+
+def _go_on(way: _Way, history: Sequence[Stop], memory: Memory) -> None:
+    name = history[way.wanted].name
+    seen = memory.known(way.case, name)
+    way.visited.append(way.wanted)
+    if isinstance(seen, Blind):
+        way.skipped[name] = seen.reason
+    visited = tuple(history[place].name for place in way.visited)
+    try:
+        way.wanted = way.looking.send(seen if isinstance(seen, bytes) else None)
+    except StopIteration as done:
+        changes: list[Change] = done.value
+        named = tuple((history[one.before].name, history[one.after].name) for one in changes)
+        way.result = Bisected(named, visited, way.skipped)
+    except SameEnds:
+        words = f"{history[0].name} and {history[-1].name} show it alike"
+        way.result = Unsettled(words, visited, way.skipped)
+    except NoEnd as end:
+        reason = way.skipped[history[end.place].name]
+        way.result = Unsettled(f"{history[end.place].name} cannot show it: {reason}", visited, way.skipped)
