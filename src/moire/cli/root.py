@@ -93,4 +93,4 @@ def _say(sentence: str) -> None:
 
 
 # The verbs hang themselves on `cli`.
-from . import bisect, browsers, grammar, hunt, pages, reduce, runs, shoot, update  # noqa: E402, F401
+from . import bisect, browsers, grammar, hunt, pages, reduce, runs, shoot, stage, update, wpt  # noqa: E402, F401

@@ -38,11 +38,11 @@ def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] =
     """Of nodes outside the mask of what is seen to differ, none counts; nor does style in properties of noise."""
     if _shape(a) != _shape(b):
         return Parting("dom")
-    here = [n for n in range(len(a.nodes)) if seen is None or _touches(a.nodes[n], seen) or _touches(b.nodes[n], seen)]
+    here = [n for n in range(len(a.nodes)) if seen is None or touches(a.nodes[n], seen) or touches(b.nodes[n], seen)]
     styled = {n: names for n in here if (names := _styles(a.nodes[n], b.nodes[n]).difference(noise))}
     if styled:
         return Parting("style", frozenset().union(*styled.values()), tuple(styled))
-    moved = tuple(n for n in here if not _same_boxes(a.nodes[n].boxes, b.nodes[n].boxes))
+    moved = tuple(n for n in here if not same_boxes(a.nodes[n].boxes, b.nodes[n].boxes))
     return Parting("layout", nodes=moved) if moved else Parting("paint", nodes=tuple(here))
 
 
@@ -83,6 +83,28 @@ def _shape(dump: Dump) -> list[tuple[object, ...]]:
     return [(n.parent, n.kind, n.name, n.text, n.attributes) for n in dump.nodes] + [(dump.quirks,)]
 
 
+def outline(dump: Dump) -> list[str]:
+    """The tree, a line a node."""
+    depths: list[int] = []
+    lines: list[str] = []
+    for node in dump.nodes:
+        depths.append(depths[node.parent] + 1 if node.parent >= 0 else 0)
+        told = [node.name, *(f'{name}="{value}"' for name, value in node.attributes)]
+        words = (
+            f"<{' '.join(told)}>"
+            if node.kind == "element"
+            else f"{node.kind} {node.text!r}"
+            if node.text
+            else node.name
+        )
+        lines.append(f"{'  ' * depths[-1]}{words}")
+    return lines
+
+
+def box_words(boxes: tuple[Box, ...]) -> str:
+    return ", ".join(f"{w:g}×{h:g} at {x:g},{y:g}" for x, y, w, h in boxes) or "no box"
+
+
 def _styles(a: DumpNode, b: DumpNode) -> set[str]:
     """Longhands that both know and that are not the same."""
     found = {name for name, value in a.style.items() if name in b.style and b.style[name] != value}
@@ -95,13 +117,13 @@ def _styles(a: DumpNode, b: DumpNode) -> set[str]:
     return {name for name in found if not _FROM_LAYOUT.fullmatch(name)}
 
 
-def _same_boxes(a: tuple[Box, ...], b: tuple[Box, ...]) -> bool:
+def same_boxes(a: tuple[Box, ...], b: tuple[Box, ...]) -> bool:
     return len(a) == len(b) and all(
         abs(x - y) <= BOX_TOLERANCE for one, other in zip(a, b, strict=True) for x, y in zip(one, other, strict=True)
     )
 
 
-def _touches(node: DumpNode, seen: Mask) -> bool:
+def touches(node: DumpNode, seen: Mask) -> bool:
     for box in node.boxes:
         left, top, right, bottom = _pixels(box, seen)
         if seen[top:bottom, left:right].any():

@@ -92,6 +92,10 @@ class Tab(Protocol):
     async def screenshot(self) -> bytes:
         """The viewport as PNG."""
 
+    async def layers(self) -> list[dict[str, Any]] | None:
+        """What is composited, as the engine tells it: each layer's place, the reasons for it and the commands that
+        paint it. None where the engine does not tell."""
+
     async def excuse(self) -> str:
         """Why a page that was not ready in time may not hang all the same, where the engine's events do
         not tell; empty if it does hang."""
@@ -124,6 +128,9 @@ class Scripted(ABC):
     async def focus(self, selector: str) -> None:
         find = f"document.querySelector({json.dumps(selector)})"
         await self.evaluate(f"(e => e ? (e.focus(), true) : false)({find})")
+
+    async def layers(self) -> list[dict[str, Any]] | None:
+        return None
 
     async def excuse(self) -> str:
         """A page that still answers does not hang: it tried to leave and could not, whereupon engines stop

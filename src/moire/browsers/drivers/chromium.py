@@ -23,6 +23,7 @@ from .ready import at_rest, ready
 LAUNCH_SECONDS = 30.0
 # A first frame takes a tenth of this on a busy machine; a build that has none to give says nothing.
 ON_DEMAND_SECONDS = 5.0
+_LAYER_FRAMES = 10
 # The most that Linux grants to anyone by default.
 PIPE_BYTES = 1 << 20
 
@@ -260,6 +261,7 @@ class ChromiumTab(Scripted):
         self._loader = ""
         self._came = ("", "")
         self._blocked: dict[str, None] = {}
+        self._layers: list[Params] = []
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.on_close: Callable[[], object] = lambda: None
         connection.listen(session, self._heard)
@@ -300,6 +302,8 @@ class ChromiumTab(Scripted):
             frame = params["frame"]
             if frame["id"] == self._frame:
                 self._came = (frame["loaderId"], frame.get("url", ""))
+        elif method == "LayerTree.layerTreeDidChange":
+            self._layers = params.get("layers", self._layers)
         elif method == "Network.requestWillBeSent":
             self._asked(params["request"]["url"])
         elif method == "Network.webSocketCreated":
@@ -466,6 +470,29 @@ class ChromiumTab(Scripted):
             raise Untestable(f"no picture could be taken: {error.message}") from None
         self._stay()
         return base64.b64decode(shot["data"])
+
+    async def layers(self) -> list[Params] | None:
+        try:
+            await self._call("LayerTree.enable")
+            # They are told of with the next frame that has anything new.
+            for _ in range(_LAYER_FRAMES):
+                if self._layers:
+                    break
+                await self.frame()
+            return [await self._layer(layer) for layer in self._layers]
+        except CommandFailed:
+            return None
+
+    async def _layer(self, layer: Params) -> Params:
+        which = {"layerId": layer["layerId"]}
+        reasons = await self._call("LayerTree.compositingReasons", which)
+        found = {**layer, "reasons": reasons.get("compositingReasonIds", []), "commands": []}
+        # The root draws nothing, and says otherwise.
+        if layer.get("drawsContent") and layer["width"] and layer["height"]:
+            snapshot = {"snapshotId": (await self._call("LayerTree.makeSnapshot", which))["snapshotId"]}
+            found["commands"] = (await self._call("LayerTree.snapshotCommandLog", snapshot))["commandLog"]
+            await self._call("LayerTree.releaseSnapshot", snapshot)
+        return found
 
     @property
     def blocked(self) -> tuple[str, ...]:

@@ -123,6 +123,9 @@ class CommandTab:
             raise Untestable("nothing was rendered")
         return self._png
 
+    async def layers(self) -> list[dict[str, Any]] | None:
+        return None
+
     async def excuse(self) -> str:
         return ""
 

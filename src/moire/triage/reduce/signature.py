@@ -60,7 +60,7 @@ def described(
     seen, most = mask(a.png, b.png)
     if dumps is None:
         return Signature("different", strength(most)), []
-    seen = _in_css_pixels(seen, scale)
+    seen = in_css_pixels(seen, scale)
     chief = bulk(dumps[1], seen)
     name = "" if chief is None else dumps[1].nodes[chief].name
     # A page may show several differences: stage and properties are those of the one it shows most of.
@@ -78,7 +78,7 @@ def mask(a: bytes, b: bytes) -> tuple[Mask, int]:
     return worst > (CLEAR if most > CLEAR else 0), most
 
 
-def _in_css_pixels(mask: Mask, scale: float) -> Mask:
+def in_css_pixels(mask: Mask, scale: float) -> Mask:
     if scale == 1:
         return mask
     height, width = mask.shape

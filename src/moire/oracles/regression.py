@@ -1,0 +1,71 @@
+"""Regression: whether a step between two builds broke a page, by what other engines and the web's own tests say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..browsers.lab import Lab
+from ..nouns import Build, Case, Outcome
+from ..pages.normal import in_ahem
+from ..pixels import Measure
+from ..wpt.near import Checkout
+from ..wpt.run import Status, open_test
+from ..wpt.run import run as run_test
+from . import feature, interop
+from .change import photograph, together
+
+# Tests that are tried for one page.
+MOST_TESTS = 20
+LOOKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`bug` is what both oracles leave. Where the first says no, the second is not asked."""
+
+    bug: bool
+    reason: str
+    interop: interop.Interop
+    feature: feature.Feature | None = None
+
+
+async def judge(
+    lab: Lab, before: Build, after: Build, references: Sequence[Build], case: Case, measure: Measure,
+    checkout: Checkout | None = None, tests: Sequence[str] | None = None,
+) -> Judgement:  # fmt: skip
+    """`before` and `after` are the builds round the step, as bisection found them. `tests` are those that the step
+    touched, where that is known; else they are found in the checkout."""
+    first = await interoperable(lab, before, after, references, case, measure)
+    if not first.bug or checkout is None:
+        return Judgement(first.bug, first.reason, first)
+    agreeing = [build for build in references if first.opinions[build.name].case == "3"]
+    paths = list(tests) if tests is not None else checkout.near(case, MOST_TESTS)
+    second = await featured(lab, before, after, agreeing[0], checkout, paths)
+    return Judgement(second.bug, second.reason, first, second)
+
+
+async def interoperable(
+    lab: Lab, before: Build, after: Build, references: Sequence[Build], case: Case, measure: Measure
+) -> interop.Interop:
+    """Figure 7a, with every letter in Ahem."""
+    plain = in_ahem(case)
+    seen = await together(*(photograph(lab, build, plain, LOOKS) for build in (before, after, *references)))
+    shown: list[Outcome] = [one[0] for one in seen]
+    named: Mapping[str, Outcome] = {build.name: one for build, one in zip(references, shown[2:], strict=True)}
+    return interop.decide(shown[0], shown[1], named, measure)
+
+
+async def featured(
+    lab: Lab, before: Build, after: Build, reference: Build, checkout: Checkout, tests: Sequence[str]
+) -> feature.Feature:
+    """Figure 7b. What does not begin to pass with the step need not be run anywhere else."""
+    tried: list[feature.Tried] = []
+    for path in tests:
+        case = open_test(checkout.root, path)
+        newer = (await run_test(lab, after, case)).status
+        older: Status = (await run_test(lab, before, case)).status
+        asked = newer == "pass" and older == "fail"
+        other: Status = (await run_test(lab, reference, case)).status if asked else "error"
+        tried.append(feature.Tried(path, older, newer, other))
+    return feature.decide(tried)

@@ -1,0 +1,59 @@
+"""The guilty stage: a page in two builds, looked at from the tree to the paint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..browsers.drivers.base import Tab
+from ..browsers.lab import Lab
+from ..inspect import take
+from ..inspect.compare import parting
+from ..inspect.scripts import script
+from ..inspect.stage import Look, Staged, painted, staged
+from ..nouns import Build, Case, Dump, Failure
+from ..oracles.change import together
+from .reduce.differs import PLAIN
+from .reduce.signature import in_css_pixels, mask
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    png: bytes
+    look: Look
+
+
+async def see(lab: Lab, build: Build, case: Case) -> Seen | Failure:
+    """All of it in one visit."""
+
+    async def job(tab: Tab) -> Seen:
+        png, dump = await tab.screenshot(), await take(tab)
+        declared = await tab.inspect(script("matched.js"))
+        layers = await tab.layers()
+        return Seen(png, Look(dump, _names(declared, dump), None if layers is None else painted(layers)))
+
+    visit = await lab.visit(build, case, job)
+    return visit if isinstance(visit, Failure) else visit.value
+
+
+def _names(declared: object, dump: Dump) -> Sequence[frozenset[str]]:
+    """A page that meddles with the answers of scripts has nothing declared."""
+    if not isinstance(declared, list) or len(declared) != len(dump.nodes):
+        return ()
+    return [frozenset(map(str, names)) if isinstance(names, list) else frozenset() for names in declared]
+
+
+async def stage(lab: Lab, a: Build, b: Build, case: Case) -> Staged | Failure:
+    """The first stage at which two builds part over a page."""
+    seen = await together(see(lab, a, case), see(lab, b, case), see(lab, a, PLAIN), see(lab, b, PLAIN))
+    for one in seen[:2]:
+        if isinstance(one, Failure):
+            return one
+    first, second, *plain = seen
+    assert isinstance(first, Seen) and isinstance(second, Seen)
+    differing, most = mask(first.png, second.png)
+    # What the two compute differently on any page says nothing about this one.
+    looks = [one.look for one in plain if isinstance(one, Seen)]
+    noise = parting(looks[0].dump, looks[1].dump).properties if len(looks) == 2 else frozenset()
+    where = in_css_pixels(differing, case.environment.scale) if most else None
+    return staged(first.look, second.look, where, noise)
