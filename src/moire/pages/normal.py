@@ -7,8 +7,8 @@ from dataclasses import replace
 from ..nouns import Case
 from .update.script import ended
 
-# Sizes stay: only the family is another. Ahem's letters are squares, and everywhere the same.
-_AHEM = "*, *::before, *::after, *::marker, *::placeholder { font-family: Ahem !important }"
+# Sizes stay: only the family is another. Ahem's letters are squares, the same everywhere unless they are made bold.
+_AHEM = "*, *::before, *::after, *::marker, *::placeholder { font-family: Ahem !important; font-synthesis: none !important }"
 
 
 def in_ahem(case: Case) -> Case:

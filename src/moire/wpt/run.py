@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from .test import Reference, Test, read
 Status = Literal["pass", "fail", "error", "timeout"]
 # References of references, and so on: tests have one or two.
 MOST_DEEP = 8
+# Of the time that a page has, what is left for a test to say that it is done.
+PATIENCE = 0.7
 # Put in the place of the checkout's own: it keeps the results where they are asked for.
 _REPORT = b"""
 setup({output: false});
@@ -128,13 +131,18 @@ _ORDER: Mapping[Status, int] = {"pass": 0, "fail": 1, "timeout": 2, "error": 3}
 
 async def _harness(lab: Lab, build: Build, case: Case) -> Result:
     async def job(tab: Tab) -> Any:
-        return await tab.evaluate(_DONE)
+        try:
+            async with asyncio.timeout(PATIENCE * lab.options.deadline):
+                return await tab.evaluate(_DONE)
+        except TimeoutError:
+            return None
 
     served = replace(case, resources={**case.resources, _REPORT_PATH: _REPORT})
     seen = await lab.visit(build, served, job, sure=False, afresh=False)
     if isinstance(seen, Failure):
-        hung = "deadline" in seen.reason
-        return Result(case.name, build.name, "timeout" if hung else "error", seen.reason)
+        return Result(case.name, build.name, "error", seen.reason)
+    if seen.value is None:
+        return Result(case.name, build.name, "timeout", "it did not say in time that it was done")
     try:
         status, wrong = int(seen.value["status"]), [one for one in seen.value["tests"] if one["status"] != 0]
         words = f"{wrong[0]['name']}: {wrong[0]['message']}" if wrong else str(seen.value["message"])
