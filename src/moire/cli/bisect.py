@@ -17,7 +17,7 @@ from ..browsers.history import Stop
 from ..browsers.lab import LabOptions
 from ..nouns import Case, Exit, UsageError
 from ..pixels import Measure, decode, difference, encode, side_by_side
-from ..triage.bisect import Bisected, Memory, Pictures, Said, Told, Unsettled, Updates, View, bisect
+from ..triage.bisect import Bisected, Memory, Pictures, Said, Unsettled, Updates, View, Visits, bisect
 from . import options
 from .progress import bisecting
 from .reduce import NotReproduced
@@ -78,7 +78,7 @@ def bisect_(
     told = hashlib.sha256(repr((case.digest, view.way, [stop.name for stop in stops])).encode()).hexdigest()[:16]
     memory = Memory(home.folder("bisections") / told, view.way)
     with bisecting(len(stops)) as bar:
-        (result,) = run(bisect(stops, [case], view, memory, Told(bar.visit, bar.fetch)))
+        (result,) = run(bisect(stops, [case], view, memory, Visits(bar.visit, bar.fetch)))
     # It was for one that is broken off: the next call looks anew.
     memory.forget()
     _check_ends(result, case, stops, memory, find_fix)

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from ..browsers import shelf
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import begin
 from ..hunts.run import Hunt, Judged, Told, follow
@@ -25,6 +26,7 @@ from ..nouns import Build, Exit, MoireError, UsageError
 from ..pages.update import still
 from ..reports.run import write
 from ..store import BLOBS, Finding, Run, Store
+from ..triage.bisect import Visits
 from . import options, sources
 from .progress import pages as page_progress
 from .root import cli, run
@@ -85,6 +87,7 @@ def hunt(
     Examples:
       moire hunt update chromium@156 --time 30m
       moire hunt change --base chromium@150 --new chromium@156 --pages 500
+      moire hunt regression --base chromium@108 --new chromium@116 --reference firefox@153
       moire hunt --resume update-1
     """
     if context.invoked_subcommand is not None:
@@ -120,6 +123,42 @@ def change(base: str, new_: str, **how: Any) -> int:
       moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o reports/108-116
     """
     return _begin("change", (base, new_), (), {}, lambda weights: weights, **how)
+
+
+@hunt.command()
+@click.option("--base", required=True, metavar="BUILD", help="The older build.")
+@click.option("--new", "new_", required=True, metavar="BUILD", help="The newer build, of the same engine.")
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="BUILD",
+    help="An engine of another make that says which is right; several vote. Firefox by default.",
+)
+@click.option("--wpt", type=click.Path(path_type=Path), metavar="DIR", help="A checkout of web-platform-tests.")
+@click.option("--installed", is_flag=True, help="Bisect over installed builds only; nothing is fetched.")
+@click.option("--measure", default="phash", show_default=True, help="What counts as different.")
+@run_options
+def regression(
+    base: str, new_: str, references: tuple[str, ...], wpt: Path | None, installed: bool, **how: Any
+) -> int:  # fmt: skip
+    """Look for what a newer build shows otherwise than an older one, and say which step broke it, in which stage.
+
+    What changed is reduced and bisected. It is a bug if the reference agrees with the build before the step and not
+    with the one after it, and no test of the platform that the step made pass fails in the reference.
+
+    \b
+    Examples:
+      moire hunt regression --base chromium@108 --new chromium@116 --reference firefox@153
+      moire hunt regression --base chromium@150 --new chromium@156 --wpt ~/wpt --time 1h
+    """
+    if not references:
+        known = [build for build in shelf.installed() if build.engine == "firefox"]
+        if not known:
+            raise UsageError("There is no reference.", "Install Firefox, or name one: --reference webkit@2.50.")
+        references = (f"firefox@{known[-1].version}",)
+    settings = {"wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed}
+    return _begin("regression", (base, new_), references, settings, lambda weights: weights, **how)
 
 
 @hunt.command()
@@ -175,7 +214,7 @@ def _begin(
     lab_options = options.lab(deadline, serve_host)
     if name and not _NAME.fullmatch(name):
         raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
-    if name == BLOBS:
+    if name in (BLOBS, begin.BISECT):
         raise UsageError(f"--name {name} is taken.", "Give another.")
     twice = [build.name for n, build in enumerate(builds) if build in builds[:n]]
     if twice and kind == "update":
@@ -190,7 +229,7 @@ def _begin(
             "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), **settings,
         }  # fmt: skip
         # What cannot be hunted for leaves no run behind.
-        begin.hunt(kind, whole, builds, kept.blobs)
+        begin.hunt(kind, whole, builds, kept)
         return _go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, lab_options)
 
 
@@ -199,7 +238,7 @@ def _go(
 ) -> int:
     place = output or store.folder / known.name
     options.folder_for(place)
-    hunt = begin.hunt(known.kind, known.settings, builds, store.blobs)
+    hunt = begin.hunt(known.kind, known.settings, builds, store)
     index: Path | None = None
     with store.writing(known):
         try:
@@ -257,7 +296,14 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
                 def finding(one: Finding) -> None:
                     bar.console.print(f"{one.signature}{' (known)' if one.state == 'duplicate' else ''}")
 
-                done = await follow(store, known, hunt, lab, budget, stop, Told(page, looking, finding))
+                def visit(build: str, pages: int, settled: int, every: int) -> None:
+                    bar.update(task, found=f"bisecting: {build} for {pages} pages, {settled} of {every} settled")
+
+                def fetch(what: str, done: int, total: int | None) -> None:
+                    bar.update(task, found=f"fetching {what}")
+
+                told = Told(page, looking, finding, Visits(visit, fetch))
+                done = await follow(store, known, hunt, lab, budget, stop, told)
     finally:
         notes = {build.name: str(lab.health(build)) for build in builds}
         store.end(known, "done" if done else "stopped", notes)

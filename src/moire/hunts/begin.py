@@ -11,21 +11,33 @@ from typing import Any
 from ..nouns import Build, UsageError
 from ..pages.make import Pages
 from ..pixels import measure
-from ..store.blobs import Blobs
+from ..store import Store
+from ..wpt.near import Checkout
 from .change import ChangeHunt
+from .regression import RegressionHunt
 from .run import Budget, Hunt
 from .update import Source, UpdateHunt
 
 
-def hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], blobs: Blobs) -> Hunt:
+def hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store: Store) -> Hunt:
     """`builds` are those that the settings name, in that order: first those under test."""
+    blobs = store.blobs
     pages = Pages(json.loads(blobs.read(settings["weights"])))
+    how = pages, settings["seed"], settings["size"], measure(settings["measure"]), blobs
     if kind == "change":
-        return ChangeHunt(builds, pages, settings["seed"], settings["size"], measure(settings["measure"]), blobs)
+        return ChangeHunt(builds, *how)
+    if kind == "regression":
+        checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
+        seen = store.folder / BISECT
+        return RegressionHunt(builds[:2], *how, builds[2:], checkout, seen, settings["offered"])
     own = [Path(name) for name, _ in settings["own"]]
     source = Source(pages, settings["seed"], settings["size"], settings["operations"], own)
     tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
-    return UpdateHunt(tested, source, measure(settings["measure"]), blobs, settings["guided"], others)
+    return UpdateHunt(tested, source, how[3], blobs, settings["guided"], others)
+
+
+# What bisections of a store's runs have seen.
+BISECT = "bisect"
 
 
 def budget(settings: Mapping[str, Any]) -> Budget:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..browsers.lab import Lab
@@ -12,9 +12,10 @@ from ..pages.make import Pages
 from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
+from ..triage.bisect import Visits
 from ..triage.reduce import Differs, Signature
 from .finding import Looking
-from .run import Judged
+from .run import Judged, nothing_more
 
 # Questions of a reduction at once: each is a render in two builds, which fills two cores.
 AHEAD = 1
@@ -39,6 +40,9 @@ class ChangeHunt:
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
         return None
+
+    def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
+        return nothing_more()
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]:
         return [await self._judge(lab, case)]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Protocol, TypeVar
 
 from ..browsers.lab import Lab
@@ -19,6 +19,7 @@ from ..nouns.update import written
 from ..pages.beside import needed
 from ..store import Finding, PageRow, Run, Store
 from ..store.blobs import Blobs
+from ..triage.bisect import Visits
 
 T = TypeVar("T")
 
@@ -80,6 +81,17 @@ class Hunt(Protocol):
         """From all that was found before a page, for the pages from there on."""
         ...
 
+    def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
+        """At the end of a run, findings with what can only be told of them all together."""
+        ...
+
+
+async def nothing_more() -> AsyncIterator[Finding]:
+    """For hunts that tell all of a finding when they look into it."""
+    none: Sequence[Finding] = ()
+    for finding in none:
+        yield finding
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -96,6 +108,7 @@ class Told:
     page: Callable[[int, Sequence[Judged]], None] = lambda number, judged: None
     looking: Callable[[Judged], None] = lambda judged: None
     finding: Callable[[Finding], None] = lambda finding: None
+    visits: Visits = field(default_factory=Visits)
 
 
 async def follow(store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, stop: asyncio.Event, told: Told) -> bool:
@@ -131,12 +144,12 @@ class _Following:
             while not self._over() or self._pending:
                 self._fill()
                 if not self._under_way:
-                    return True
+                    return await self._settle()
                 number, task = self._under_way[0]
                 if not await self._unless_stopped(task) or not await self._deal_with(number, task.result()):
                     return False
                 self._under_way.popleft()
-            return not self._stop.is_set()
+            return not self._stop.is_set() and await self._settle()
         finally:
             for _, task in self._under_way:
                 task.cancel()
@@ -151,6 +164,24 @@ class _Following:
         finally:
             stop.cancel()
         return task.done()
+
+    async def _settle(self) -> bool:
+        """Whether it was done before anyone said stop; what is settled by then stays so."""
+
+        async def all_of_them() -> None:
+            async for finding in self._hunt.settle(self._known, self._told.visits):
+                self._store.keep(self._run, finding)
+                self._told.finding(finding)
+
+        settling = asyncio.create_task(all_of_them())
+        try:
+            if not await self._unless_stopped(settling):
+                return False
+        finally:
+            settling.cancel()
+            await asyncio.wait([settling])
+        settling.result()
+        return True
 
     def _over(self) -> bool:
         spent = self._spent + time.monotonic() - self._begun

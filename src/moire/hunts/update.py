@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,10 +18,11 @@ from ..pages.update.draw import USUAL, Updates
 from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
+from ..triage.bisect import Visits
 from ..triage.reduce import Signature, Stale
 from ..wpt.export import reftest
 from .finding import Looking
-from .run import Judged
+from .run import Judged, nothing_more
 
 # Questions of a reduction at once: each keeps one tab busy.
 AHEAD = 2
@@ -79,6 +80,9 @@ class UpdateHunt:
         worth = _worth(earlier, "operations")
         self._weights = {kind: max(1, round(weight * worth.get(kind, 1.0))) for kind, weight in USUAL.items()}
         self.source.pages.favour(_worth(earlier, "declared"))
+
+    def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
+        return nothing_more()
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]:
         return await together(*(self._judge(lab, build, case) for build in self.builds))

@@ -20,6 +20,7 @@ from ..nouns.update import read
 from ..pixels import close_up, decode, difference, encode
 from ..store import Finding, Run, Store
 from ..wpt.export import reftest
+from . import culprit
 from .style import SCRIPT, STYLE
 
 SHOWN_REASONS = 10
@@ -40,9 +41,21 @@ def summary(store: Store, run: Run) -> dict[str, Any]:
     return {
         "state": run.state, "pages": pages, **dict(sorted(kinds.items())),
         "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
-        "examples": sum(one.state == "example" for one in found),
+        "examples": sum(one.state == "example" for one in found), **_steps(found),
         "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
         **{f"{_WHY}{reason}": n for reason, n in _reasons(store, run).most_common(SHOWN_REASONS)},
+    }  # fmt: skip
+
+
+def _steps(found: Sequence[Finding]) -> dict[str, int]:
+    """Of a regression hunt: what came of its candidates."""
+    told = [one for one in found if "step" in one.details]
+    if not told:
+        return {}
+    bugs = [one for one in told if one.details["bug"]]
+    return {
+        "candidates": len(found), "bisected": sum(bool(one.details["step"]) for one in told), "bugs": len(bugs),
+        "culprits": len({one.details["step"][1] for one in bugs}),
     }  # fmt: skip
 
 
@@ -75,7 +88,7 @@ def write(store: Store, run: Run, place: Path) -> Path:
     worth: Counter[str] = Counter()
     for one in shown:
         worth[one.signature] = max(worth[one.signature], int(one.details.get("figures", {}).get("pixels", 0)))
-    shown.sort(key=lambda one: (-worth[one.signature], one.signature, one.number))
+    shown.sort(key=lambda one: (not one.details.get("bug"), -worth[one.signature], one.signature, one.number))
     alike = Counter(one.signature for one in found)
     records = [_files(store, run, one, place / f"finding-{n:03d}") for n, one in enumerate(shown, 1)]
     whole = {
@@ -155,7 +168,8 @@ def _command(run: Run, finding: Finding, name: str) -> str:
     if run.kind == "update":
         return shlex.join(["moire", "check-update", f"{name}/page.html", f"{name}/update.json", "-b", finding.build,
                            *measure])  # fmt: skip
-    builds = [word for build in run.settings["builds"] for word in ("-b", build)]
+    names = finding.details.get("step") or run.settings["builds"]
+    builds = [word for build in names for word in ("-b", build)]
     return shlex.join(["moire", "compare", f"{name}/page.html", *builds, *measure])
 
 
@@ -212,7 +226,7 @@ def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
         "of this kind": alike.get(one["signature"], 1),
         "references": ", ".join(f"{who}: {what}" for who, what in one.get("references", {}).items()),
         "bytes": " → ".join(map(str, one.get("bytes", ()))),
-        "not reduced": one.get("unreduced", ""),
+        "not reduced": one.get("unreduced", ""), **culprit.facts(one),
     }  # fmt: skip
     rows = _rows({key: value for key, value in facts.items() if value})
     update = f"<h3>Operations</h3><pre>{_esc(_lines(one['update']))}</pre>" if one.get("update", "[]") != "[]" else ""
@@ -222,7 +236,8 @@ def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
     return (
         f"<h2 id={name}>{name}: {_esc(one['signature'] or 'not looked into yet')}</h2>"
         f"<p>{anchors} · <code>{_esc(one['command'])}</code></p><table>{rows}</table>"
-        f"<div class=shots>{_figures(one)}</div>{update}<h3>Page</h3><pre>{_esc(one['html'])}</pre>"
+        f"{culprit.tables(one)}<div class=shots>{_figures(one)}</div>{update}"
+        f"<h3>Page</h3><pre>{_esc(one['html'])}</pre>"
     )
 
 

@@ -34,7 +34,7 @@ class Unsettled:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Visits:
     """Who hears of every visit: the build, how many pages it is for, and how many of all are settled."""
 
     visit: Callable[[str, int, int, int], None] = lambda build, pages, settled, all: None
@@ -54,10 +54,10 @@ class _Way:
 
 
 async def bisect(
-    history: Sequence[Stop], cases: Sequence[Case], view: View, memory: Memory, told: Told | None = None
+    history: Sequence[Stop], cases: Sequence[Case], view: View, memory: Memory, told: Visits | None = None
 ) -> list[Bisected | Unsettled]:
     """What changes each of the pages between the first and the last build."""
-    told = told or Told()
+    told = told or Visits()
     ways = [_Way(case, search(len(history), view.eyes)) for case in cases]
     for way in ways:
         way.wanted = next(way.looking)
@@ -72,7 +72,7 @@ async def bisect(
     return [way.result for way in ways if way.result is not None]
 
 
-async def _visit(stop: Stop, here: Sequence[_Way], view: View, memory: Memory, told: Told) -> None:
+async def _visit(stop: Stop, here: Sequence[_Way], view: View, memory: Memory, told: Visits) -> None:
     new = list({way.case.digest: way.case for way in here if memory.known(way.case, stop.name) is None}.values())
     if not new:
         return

@@ -1,0 +1,110 @@
+"""Regression hunt: what changed between two builds, at which step, and whether that step broke it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..browsers import history
+from ..browsers.history import Stop
+from ..browsers.lab import Lab
+from ..inspect.stage import Staged
+from ..nouns import Build, Case, Failure
+from ..nouns.update import read
+from ..oracles import regression
+from ..store import Finding
+from ..triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisect
+from ..triage.stage import stage
+from ..wpt.near import Checkout
+from .change import ChangeHunt
+from .finding import EXAMPLES
+
+# Differences of a stage that are kept with a finding.
+MOST_DIFFERENCES = 10
+
+
+@dataclass
+class RegressionHunt(ChangeHunt):
+    references: Sequence[Build] = ()
+    checkout: Checkout | None = None
+    # Where bisection keeps what it saw.
+    folder: Path = field(default_factory=Path)
+    # Builds between the two that are not installed are fetched.
+    offered: bool = True
+
+    async def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
+        """Each finding with its step, and what the oracles say of that; all of them bisected together."""
+        open_ones = [one for one in known if one.kind == "different" and "step" not in one.details]
+        if not open_ones:
+            return
+        stops = history.between(self.builds[0], self.builds[1], offered=self.offered)
+        cases = [self._case(one) for one in open_ones]
+        view = Pictures(self.measure)
+        results = await bisect(stops, cases, view, Memory(self.folder, view.way), told)
+        found = sorted(zip(open_ones, cases, results, strict=True), key=lambda one: (_step(one[2]), one[0].number))
+        settled = [one for one in known if "step" in one.details]
+        for step, own in groupby(found, key=lambda one: _step(one[2])):
+            async for finding in self._judged(step, list(own), stops):
+                settled.append(_placed(finding, settled))
+                yield settled[-1]
+
+    def _case(self, finding: Finding) -> Case:
+        details = finding.details
+        return Case(self.blobs.read(details["page"]), details.get("name", "page.html"), update=read(details["update"]))
+
+    async def _judged(
+        self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], stops: Sequence[Stop]
+    ) -> AsyncIterator[Finding]:
+        """Findings of one step share the browsers that it takes to judge them."""
+        if step == ("", ""):
+            for finding, _, result in own:
+                reason = result.reason if isinstance(result, Unsettled) else ""
+                told = {"step": [], "bug": False, "why": f"no step was found: {reason}"}
+                yield replace(finding, details={**finding.details, **told, "skipped": dict(result.skipped)})
+            return
+        before, after = (next(stop for stop in stops if stop.name == name).ready(lambda *_: None) for name in step)
+        async with Lab(list(dict.fromkeys([before, after, *self.references]))) as lab:
+            for finding, case, result in own:
+                assert isinstance(result, Bisected)
+                verdict = await regression.judge(lab, before, after, self.references, case, self.measure, self.checkout)
+                part = await stage(lab, before, after, case)
+                yield _told(finding, result, verdict, part, history.link(before, after))
+
+
+def _step(result: Bisected | Unsettled) -> tuple[str, str]:
+    return result.changes[0] if isinstance(result, Bisected) else ("", "")
+
+
+def _told(
+    finding: Finding, result: Bisected, verdict: regression.Judgement, part: Staged | Failure, link: str
+) -> Finding:
+    """The finding with all that is known of it now, under the name of its culprit."""
+    stage_name = "undecided" if isinstance(part, Failure) else part.stage
+    differences = () if isinstance(part, Failure) else part.differences[:MOST_DIFFERENCES]
+    tests = verdict.feature.tried if verdict.feature is not None else ()
+    details: dict[str, Any] = {
+        "step": list(result.changes[0]), "changes": [list(change) for change in result.changes], "link": link,
+        "visited": list(result.visited), "skipped": dict(result.skipped), "bug": verdict.bug, "why": verdict.reason,
+        "interop": {name: asdict(opinion) for name, opinion in verdict.interop.opinions.items()},
+        "tests": [{**asdict(one), "case": one.case} for one in tests if one.case in ("2", "3")],
+        "tests_run": len(tests),
+        "stage": stage_name, "evidence": "" if isinstance(part, Failure) else part.evidence,
+        "differences": [asdict(one) for one in differences],
+        "properties": sorted({one.property for one in differences}) if stage_name == "style" else [],
+    }  # fmt: skip
+    where = finding.details.get("element", "")
+    words = [result.changes[0][1], stage_name, ",".join(details["properties"][:3]), where]
+    return replace(finding, signature=" ".join(filter(None, words)), details={**finding.details, **details})
+
+
+def _placed(finding: Finding, settled: Sequence[Finding]) -> Finding:
+    """By culprit, stage, element and property, so many examples."""
+    if not finding.details["step"]:
+        return finding
+    alike = [one for one in settled if one.signature == finding.signature]
+    enough = sum(one.state == "example" for one in alike) >= EXAMPLES
+    first = {**finding.details, "first": not alike}
+    return replace(finding, state="duplicate" if enough else "example", details=first)
