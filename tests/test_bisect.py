@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
+from moire.browsers import history
+from moire.nouns import Case
+from moire.pixels import measure
+from moire.triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisect
 from moire.triage.bisect.search import Change, Eyes, NoEnd, SameEnds, search
 
+MOIRE = [sys.executable, "-m", "moire.cli"]
 NUMBERS: Eyes[float] = Eyes(lambda a, b: abs(a - b) > 1, lambda a, b: abs(a - b))
 
 
@@ -55,10 +64,10 @@ def test_small_steps_that_add_up_lead_to_the_largest() -> None:
 def test_ends_are_verified_first() -> None:
     with pytest.raises(SameEnds):
         looked([0, 10, 0.5])
-    for history in ([None, 0, 10], [0, 10, None]):
+    for seen in ([None, 0, 10], [0, 10, None]):
         with pytest.raises(NoEnd) as error:
-            looked(history)
-        assert history[error.value.place] is None
+            looked(seen)
+        assert seen[error.value.place] is None
 
 
 def test_any_history_ends_in_steps_that_differ() -> None:
@@ -72,3 +81,124 @@ def test_any_history_ends_in_steps_that_differ() -> None:
         for change in found:
             assert abs((history[change.before] or 0) - (history[change.after] or 0)) > 1
             assert all(history[place] is None for place in range(change.before + 1, change.after))
+
+
+async def test_pages_are_bisected_together_and_builds_that_fail_are_passed_over(tmp_path: Path) -> None:
+    """A history of programs that draw: green from one on, red in the next, and one that cannot start."""
+    program = tmp_path / "draw.py"
+    program.write_text(DRAW)
+    names = [f"cmd:{sys.executable} {program} {version} {{page}} {{png}}" for version in range(10)]
+    names[4] = f"cmd:{sys.executable} {tmp_path / 'none.py'} {{page}} {{png}}"
+    listed_ = tmp_path / "releases.txt"
+    listed_.write_text("# oldest first\n" + "\n".join(names) + "\n")
+    stops = history.listed(listed_)
+    cases = [Case(b"3", "a.svg"), Case(b"7", "b.svg"), Case(b"99", "c.svg"), Case(b"4", "d.svg"), Case(b"2 6", "e.svg")]
+    view = Pictures(measure("exact"))
+    visits: list[str] = []
+    told = Visits(lambda build, *_: visits.append(build))
+    memory = Memory(tmp_path / "memory", view.way)
+    found = await bisect(stops, cases, view, memory, told)
+
+    def steps(result: Bisected | Unsettled) -> list[tuple[int, int]]:
+        assert isinstance(result, Bisected)
+        return [(names.index(a), names.index(b)) for a, b in result.changes]
+
+    assert steps(found[0]) == [(2, 3)] and steps(found[1]) == [(6, 7)] and steps(found[4]) == [(5, 6), (1, 2)]
+    assert isinstance(found[2], Unsettled) and "alike" in found[2].reason
+    assert steps(found[3]) == [(3, 5)] and names[4] in found[3].skipped
+    assert len(visits) == len(set(visits)) <= len(names)
+    # What was seen is not looked at again, also by another process that was killed in the middle of a line.
+    with (tmp_path / "memory" / "seen.jsonl").open("a") as out:
+        out.write('["half')
+    again = Pictures(measure("exact"))
+    assert await bisect(stops, cases, again, Memory(tmp_path / "memory", again.way), Visits()) == found
+    assert again.renders < view.renders
+
+
+DRAW = """
+import sys
+from PIL import Image
+version, page, png = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+steps = [int(word) for word in open(page).read().split()]
+done = sum(step <= version for step in steps)
+Image.new("RGB", (800, 600), ["white", "green", "red"][done]).save(png)
+"""
+
+
+def moire(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*MOIRE, *map(str, words)], capture_output=True, text=True, timeout=240)
+
+
+def test_bisect_takes_a_list_a_command_or_a_git_history(tmp_path: Path) -> None:
+    program = tmp_path / "draw.py"
+    program.write_text(DRAW)
+    page = tmp_path / "page.svg"
+    page.write_text("2")
+    names = [f"cmd:{sys.executable} {program} {version} {{page}} {{png}}" for version in range(5)]
+    (tmp_path / "releases.txt").write_text("\n".join(names))
+    done = moire("bisect", page, "--history", tmp_path / "releases.txt", "--json", "-o", tmp_path / "out")
+    row = json.loads(done.stdout)
+    assert (row["before"], row["culprit"]) == (names[1], names[2]) and row["skipped"] == {} and row["visited"] <= 5
+    assert (tmp_path / "out" / "side-by-side.png").exists()
+    releases = ("--history", tmp_path / "releases.txt")
+    from_three = "case '{build}' in *' 3 '*|*' 4 '*) exit 1;; esac"
+    said = moire("bisect", page, *releases, "--", "sh", "-c", from_three)
+    assert said.returncode == 0 and f"between {names[2]} and {names[3]}" in said.stdout, said.stderr
+    for words, code, remedy in [
+        ((*releases, "--", "sh", "-c", "case '{build}' in *' 0 '*) exit 1;; esac"), 5, "--find-fix"),
+        ((*releases, "--", "true"), 5, "alike"),
+        (("--good", "chromium@156"), 2, "Two ends"),
+        (("--good", "chromium@156", "--bad", "chromium@108"), 2, "not newer"),
+        (("--good", "chromium@108", "--bad", "firefox@153"), 2, "no history in common"),
+        (("--history", tmp_path / "none.txt"), 2, "cannot be read"),
+    ]:  # fmt: skip
+        done = moire("bisect", page, *words)
+        assert done.returncode == code and remedy in done.stderr and "Traceback" not in done.stderr, done.stderr
+    repository = tmp_path / "src"
+    repository.mkdir()
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(repository)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for version in range(4):
+        (repository / "version").write_text(str(version))
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", str(version)], check=True)
+        subprocess.run([*git, "tag", f"v{version}"], check=True)
+    build = "sh -c 'git show {commit}:version > {out}/version'"
+    runs = f"cmd:sh -c '{sys.executable} {program} $(cat {{out}}/version) {{page}} {{png}}'"
+    words = (
+        "bisect",
+        page,
+        "--git",
+        repository,
+        "--good",
+        "v0",
+        "--bad",
+        "v3",
+        "--build-command",
+        build,
+        "--runs",
+        runs,
+        "--json",
+    )
+    done = moire(*words)
+    culprit = subprocess.run([*git, "rev-parse", "v2"], capture_output=True, text=True, check=True).stdout.strip()
+    assert json.loads(done.stdout)["culprit"] == culprit, done.stderr
+    lost = moire("bisect", page, "--git", repository, "--good", "v3", "--bad", "v0", "--build-command", build)
+    assert lost.returncode == 2 and "does not come before" in lost.stderr
+
+
+def test_bisect_finds_the_step_between_real_builds(tmp_path: Path) -> None:
+    """CSS nesting came with 112."""
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!DOCTYPE html><style>div { & p { width: 50px; height: 50px; background: green } }</style><div><p></div>"
+    )
+    row = json.loads(
+        moire("bisect", page, "--good", "chromium@108", "--bad", "chromium@156", "--installed", "--json").stdout
+    )
+    before, culprit = (int(row[key].partition("@")[2].split(".")[0]) for key in ("before", "culprit"))
+    assert before < 112 <= culprit and "googlesource" in row["link"]
+    fix = moire(
+        "bisect", page, "--bad", "chromium@108", "--good", "chromium@116", "--find-fix", "--installed", "--json"
+    )
+    assert json.loads(fix.stdout)["builds"] >= 2
