@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup", "reduce", "update", "findings")
+NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup", "reduce", "update", "findings", "stages")
 RESULTS = Path(__file__).with_name("results.json")
 
 

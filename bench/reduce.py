@@ -122,7 +122,9 @@ def singles(text: str) -> Iterator[str]:
     for node in elements(parse(text)):
         # Without its charset, a page of other letters than plain ones is another page.
         needed = node.name == "meta" and node.attribute("charset") is not None and not text.isascii()
-        if node.name not in ("html", "head", "body") and not needed:
+        if needed:
+            continue
+        if node.name not in ("html", "head", "body"):
             yield applied(text, [Edit(node.start, node.end)])
         for attribute in node.attributes:
             yield applied(text, [Edit(attribute.start, attribute.end)])

@@ -46,6 +46,12 @@ def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] =
     return Parting("layout", nodes=moved) if moved else Parting("paint", nodes=tuple(here))
 
 
+def usual_noise(a: Dump, b: Dump) -> frozenset[str]:
+    """Properties that two engines compute differently on a plain page, and to no effect: the boxes are the same."""
+    found = parting(a, b).properties
+    return found if parting(a, b, noise=found).stage == "paint" else frozenset()
+
+
 def bulk(dump: Dump, seen: Mask) -> int | None:
     """The smallest element that has most of what is seen to differ within its boxes; none if only the whole page."""
     sums = cv2.integral(seen.astype(np.uint8))

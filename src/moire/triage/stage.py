@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..browsers.drivers.base import Tab
 from ..browsers.lab import Lab
 from ..inspect import take
-from ..inspect.compare import parting
+from ..inspect.compare import parting, usual_noise
 from ..inspect.scripts import script
 from ..inspect.stage import Look, Staged, painted, staged
 from ..nouns import Build, Case, Dump, Failure
@@ -52,8 +52,11 @@ async def stage(lab: Lab, a: Build, b: Build, case: Case) -> Staged | Failure:
     first, second, *plain = seen
     assert isinstance(first, Seen) and isinstance(second, Seen)
     differing, most = mask(first.png, second.png)
-    # What the two compute differently on any page says nothing about this one.
-    looks = [one.look for one in plain if isinstance(one, Seen)]
-    noise = parting(looks[0].dump, looks[1].dump).properties if len(looks) == 2 else frozenset()
+    dumps = [one.look.dump for one in plain if isinstance(one, Seen)]
+    noise: frozenset[str] = frozenset()
+    if len(dumps) == 2:
+        # Two engines lay any text out in their own ways.
+        alike = a.engine == b.engine
+        noise = usual_noise(dumps[0], dumps[1]) if alike else parting(dumps[0], dumps[1]).properties
     where = in_css_pixels(differing, case.environment.scale) if most else None
     return staged(first.look, second.look, where, noise)

@@ -49,6 +49,7 @@ class Differs:
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
     # The best page so far as the fast path shows it: where both pictures are the same, so is the difference.
     _best: tuple[bytes, bytes, Described] | None = field(default=None, init=False)
+    _looks_tell: bool = field(default=True, init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if confirmed:
@@ -111,7 +112,11 @@ class Differs:
         if found is None or self.any_difference:
             return found is not None
         wanted = self.signature.renamed(found[0]) if anywhere else self.signature
-        return wanted.keeps(found[0])
+        kept = wanted.keeps(found[0])
+        if best and not kept:
+            # Two differences in one place look the same: from now on, all are looked at closely.
+            self._best, self._looks_tell = None, False
+        return kept
 
     async def follow(self, case: Case | None) -> None:
         self._best = None
@@ -146,7 +151,8 @@ class Differs:
         return found
 
     def _known(self, a: Shot, b: Shot) -> Described | None:
-        return self._best[2] if self._best is not None and self._best[:2] == (a.png, b.png) else None
+        best = self._best if self._looks_tell else None
+        return best[2] if best is not None and best[:2] == (a.png, b.png) else None
 
     async def _pair(self, case: Case, path: Path, close: Callable[[Shot, Shot], bool] | None) -> list[Seen] | None:
         """Both pictures and, where a closer look is wanted (always, if `close` is None), both dumps: the tabs wait

@@ -17,6 +17,8 @@ from .search import Search
 
 # Questions under way at once: each is a render in two builds, which fills two cores.
 AHEAD = max(1, (os.cpu_count() or 2) // 2)
+# A pass that went by wrong answers is gone through again, so often.
+MOST_TRIES = 4
 # Rounds of all passes; each is at least one cut further, so this is for pages that no round leaves alone.
 MOST_ROUNDS = 8
 # What shows in fewer looks than one of two is no ground to stand on.
@@ -208,13 +210,18 @@ class _Reduction:
 
     async def _pass(self, name: str, one: passes.Pass, text: str) -> str:
         self._name = name
-        trail = await self._search.run(one, text)
-        while len(trail) > 1 and not await self._again(trail[-1]):
-            # It was seen by chance.
-            self._search.correct(trail.pop(), False)
-        for step in trail[1:]:
-            self._keep(name, step)
-        return trail[-1]
+        for _ in range(MOST_TRIES):
+            trail = await self._search.run(one, text)
+            length = len(trail)
+            while len(trail) > 1 and not await self._again(trail[-1]):
+                # It was seen by chance, or only looked like it.
+                self._search.correct(trail.pop(), False)
+            for step in trail[1:]:
+                self._keep(name, step)
+            text = trail[-1]
+            if len(trail) == length:
+                break
+        return text
 
     def _keep(self, name: str, text: str) -> None:
         self._steps.append(Step(name, text, self._coding))

@@ -32,6 +32,7 @@ class Stale:
     _quick: Signature = field(default=Signature("same"), init=False)
     # The best page so far as the fast path shows it: where both pictures are the same, so is the difference.
     _best: tuple[bytes, bytes, Described] | None = field(default=None, init=False)
+    _looks_tell: bool = field(default=True, init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if not confirmed and (never := await self._confirm(case)) is not None:
@@ -70,7 +71,11 @@ class Stale:
         if found is None or self.any_difference:
             return found is not None
         signature = self.signature if careful else self._quick
-        return (signature.renamed(found[0]) if anywhere else signature).keeps(found[0])
+        kept = (signature.renamed(found[0]) if anywhere else signature).keeps(found[0])
+        if best and not kept:
+            # Two differences in one place look the same: from now on, all are looked at closely.
+            self._best, self._looks_tell = None, False
+        return kept
 
     async def follow(self, case: Case | None) -> None:
         self._best = None
@@ -129,7 +134,8 @@ class Stale:
         return found
 
     def _known(self, a: Rendering, b: Rendering) -> Described | None:
-        return self._best[2] if self._best is not None and self._best[:2] == (a.shot.png, b.shot.png) else None
+        best = self._best if self._looks_tell else None
+        return best[2] if best is not None and best[:2] == (a.shot.png, b.shot.png) else None
 
     def _differ(self, a: Rendering, b: Rendering) -> bool:
         return not apart(a.page, b.page) and differ(a.shot, b.shot, self.measure)
