@@ -446,3 +446,13 @@ async def test_looks_that_do_not_agree_are_flaky_and_warm_ones_are_never_counted
     assert await judged("a", "a", shares=True) == "same" and [warm for warm, _ in shown] == [True, True]
     assert await judged("aaaa", "bbbb", shares=True) == "different" and sum(warm for warm, _ in shown) == 2
     assert await judged("aa", "ba", shares=True) == "same"
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_what_never_rests_is_untestable(engine: Build) -> None:
+    one = operation("set-text", target="#a", value="b")
+    restless = "<script>setInterval(() => { document.body.style.paddingTop = `${performance.now() % 97}px` })</script>"
+    async with Lab([engine]) as lab:
+        for html in ("<p id=a>a<progress></progress>", f"<p id=a>a{restless}"):
+            judged = await update.judge(lab, engine, Case(f"<!DOCTYPE html>{html}".encode(), update=(one,)), EXACT)
+            assert judged.verdict.kind == "untestable", (html, judged.verdict)

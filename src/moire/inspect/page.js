@@ -2,6 +2,9 @@
 // sheets, what is scrolled, focused and animated, and the size of its window. One line a thing, each with its place.
 (() => {
   const scrolled = ['scrollLeft', 'scrollTop'].map(name => [name, getter(Element.prototype, name)]);
+  const place_in = getter(HTMLProgressElement.prototype, 'position');
+  const position = node => (node instanceof HTMLProgressElement ? place_in(node) : 0);
+  let moves = false;
   const lines = [];
   const focused = ask('activeElement');
   const rules = (sheet, place) => {
@@ -30,6 +33,8 @@
         if (get(node)) say(place, name, get(node));
       for (const name of [':modal', ':popover-open', ':fullscreen'])
         try { if (Element.prototype.matches.call(node, name)) say(place, 'is', name); } catch (e) {}
+      // A bar without a value runs to and fro, and no animation tells of it.
+      if (position(node) === -1) moves = true;
       if (node === focused && node !== ask('body')) say(place, 'has the', 'focus');
       if (shadow(node)) {
         sheets(shadow(node), ShadowRoot, `${place} shadow `);
@@ -52,6 +57,7 @@
   if (ask('readyState') !== 'complete' || (fonts && fonts.status !== 'loaded')
       || !Array.prototype.every.call(ask('images'), i => i.complete || i.loading === 'lazy'))
     lines.push('page still loads');
+  if (moves) lines.push('page moves by itself');
   const moving = Document.prototype.getAnimations ? Document.prototype.getAnimations.call(document) : [];
   for (const a of moving) say('animation', a.animationName || a.transitionProperty || '', `${a.playState} ${a.currentTime}`);
   return lines;

@@ -27,6 +27,11 @@ def still_loads(found: Page) -> bool:
     return "page still loads" in found
 
 
+def moves(found: Page) -> bool:
+    """Whether something in it never comes to rest."""
+    return "page moves by itself" in found
+
+
 def apart(a: Page, b: Page) -> str:
     """Where two pages are not the same page, in words; empty if they are."""
     for one, other in zip(a, b, strict=False):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..browsers.drivers.base import Tab, Untestable
 from ..browsers.lab import Lab, Visit
-from ..inspect.page import Page, apart, at_rest, page, still_loads
+from ..inspect.page import Page, apart, at_rest, moves, page, still_loads
 from ..nouns import Build, Case, Failure, Operation, Outcome, Shot, Verdict
 from ..pages.update import script, still
 from ..pixels import Measure
@@ -20,6 +20,7 @@ from .change import CONFIRMATIONS, decide, together
 
 # Of a page that may still load, until two in a row are the same.
 MOST_PICTURES = 5
+_MOVES = "something in the page moves by itself"
 # A closer look at a page while it is shown.
 Closer = Callable[[Tab], Awaitable[None]]
 Show = Callable[[Tab, Case], Awaitable[None]]
@@ -87,6 +88,8 @@ def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering |
         verdict = decide(outcomes[0], outcomes[1], measure)
     elif any(still_loads(one.page) for one in seen):
         verdict = Verdict("untestable", "something still loads after the update")
+    elif any(moves(one.page) for one in seen):
+        verdict = Verdict("untestable", _MOVES)
     elif parted:
         verdict = Verdict("untestable", f"updated and fresh page are not the same page: {parted}")
     elif len({one.shot.png for one in seen}) == 1:
@@ -112,7 +115,7 @@ async def screened(
         try:
             first = await _shown(tab, case, _update, nothing)
             second = first and await _shown(tab, case, _load, nothing)
-        except _NotDone as error:
+        except _Unfit as error:
             await tab.resize(case.environment.width, case.environment.height)
             return Failure("untestable", str(error))
         if first is None or second is None:
@@ -134,6 +137,8 @@ async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering 
     shot = Shot(await tab.screenshot(), "fast")
     await closer(tab)
     found = await page(tab)
+    if moves(found):
+        raise _Unfit(_MOVES)
     return Rendering(shot, found) if at_rest(found) else None
 
 
@@ -166,10 +171,10 @@ def _check(said: object) -> None:
     if not isinstance(said, list):
         raise Untestable("the page meddles with the answers of scripts")
     for words in filter(None, said):
-        raise _NotDone(f"an operation could not be done: {words}")
+        raise _Unfit(f"an operation could not be done: {words}")
 
 
-class _NotDone(Untestable):
+class _Unfit(Untestable):
     pass
 
 
@@ -180,7 +185,7 @@ async def updated(
 
     async def job(tab: Tab) -> Rendering:
         await _operate(tab, case.update)
-        return await _pictured(tab, case, closer)
+        return await _pictured(tab, closer, once=warm)
 
     page = script.loading(case, changed=False)
     return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm))
@@ -200,7 +205,7 @@ async def fresh(
             raise Untestable("the page was drawn before it was complete")
         if any(one.op == "script" for one in case.update):
             await tab.inspect(script.DONE)
-        return await _pictured(tab, case, closer)
+        return await _pictured(tab, closer, once=warm)
 
     page = script.loading(case, changed=True)
     return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm))
@@ -212,17 +217,19 @@ def shares(lab: Lab, build: Build, case: Case) -> bool:
     return lab.shares_tabs(build) and _by_content(case) and all(one.op != "resize" for one in case.update)
 
 
-async def _pictured(tab: Tab, case: Case, closer: Closer) -> Rendering:
+async def _pictured(tab: Tab, closer: Closer, *, once: bool) -> Rendering:
+    """What an update loads comes in its own time, and not everything that moves says so: unless `once` will do, it is
+    only at rest when it looks the same twice."""
     await tab.settle()
-    png = await tab.screenshot()
-    if not _by_content(case):
-        # What an update loads comes in its own time, and not everything says when.
-        for _ in range(MOST_PICTURES):
-            before = png
-            await tab.settle()
-            png = await tab.screenshot()
-            if png == before:
-                break
+    png, before = await tab.screenshot(), b""
+    for _ in range(0 if once else MOST_PICTURES):
+        before = png
+        await tab.settle()
+        png = await tab.screenshot()
+        if png == before:
+            break
+    if not once and png != before:
+        raise Untestable(_MOVES)
     await closer(tab)
     return Rendering(Shot(png, "navigation"), await page(tab))
 

@@ -31,8 +31,8 @@ _DECLARED = re.compile(
 _LOADING = frozenset(
     ["f-url", "f-src", "f-image-set", "t-url-token", "image", "address", "html-script", "html-iframe", "html-frame",
      "html-frameset", "html-object", "html-embed", "html-base", "html-basefont", "html-link", "html-audio",
-     "html-video", "html-portal", "html-marquee", "svg-animate", "svg-animateMotion", "svg-animateTransform",
-     "svg-set", "svg-use", "svg-image", "svg-feImage", "svg-script"]
+     "html-video", "html-portal", "html-marquee", "html-progress", "svg-animate", "svg-animateMotion",
+     "svg-animateTransform", "svg-set", "svg-use", "svg-image", "svg-feImage", "svg-script"]
 )  # fmt: skip
 # Rules that load something or speak of other documents: pages with them are slow to show, and not by what they test.
 _RULES = ("@font-face", "@namespace")
