@@ -7,7 +7,19 @@ import json
 import sys
 from pathlib import Path
 
-NAMES = ("phash", "throughput", "change", "endurance", "pages", "markup", "reduce", "update", "findings", "stages")
+NAMES = (
+    "phash",
+    "throughput",
+    "change",
+    "endurance",
+    "pages",
+    "markup",
+    "reduce",
+    "update",
+    "findings",
+    "stages",
+    "regression",
+)
 RESULTS = Path(__file__).with_name("results.json")
 
 

@@ -7,12 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import build
 from moire.browsers.lab import Lab, LabOptions
-from moire.nouns import Build, Case, Failure, Outcome, Shot, UsageError
+from moire.hunts.regression import RegressionHunt
+from moire.hunts.run import Judged, facts
+from moire.nouns import Build, Case, Failure, Outcome, Shot, UsageError, Verdict
 from moire.oracles import feature, interop
 from moire.oracles.feature import Tried
+from moire.pages.make import Pages
 from moire.pages.normal import in_ahem
+from moire.pages.spec import web
 from moire.pixels import encode, measure
+from moire.store import Finding, Store
+from moire.triage.bisect import Visits
 from moire.wpt.near import Checkout
 from moire.wpt.run import open_test, run
 from moire.wpt.test import Tolerance, read
@@ -182,3 +189,36 @@ async def test_in_ahem_engines_agree_about_text(chromium: Build, firefox: Build)
         shots = [await lab.shoot(build, page) for build in (chromium, firefox)]
     assert all(isinstance(one, Shot) for one in shots)
     assert interop.opinion(shots[0], shot(2), shots[1], PHASH).case == "3"
+
+
+async def test_findings_get_their_step_verdict_and_stage_and_are_settled_once(
+    tmp_path: Path, older: Build, firefox: Build
+) -> None:
+    """CSS nesting came between the two, and Firefox has it: a fix, in style."""
+    nested = (
+        b"<!DOCTYPE html><style>div { & p { width: 50px; height: 300px; background: green } }</style><div><p></div>"
+    )
+    with Store(tmp_path) as store:
+        builds = [older, build("chromium@116")]
+        hunt = RegressionHunt(
+            builds, Pages(web.weights()), 1, 2000, PHASH, store.blobs, [firefox], None, tmp_path / "bisect", False
+        )
+        judged = Judged(Case(nested), "chromium@108 | chromium@116", Verdict("different"), [])
+        same = Judged(Case(b"<p>same"), "chromium@108 | chromium@116", Verdict("different"), [])
+        known = [
+            Finding(
+                n, one.build, "example", "different", "rough", {**facts(store.blobs, one, one.case), "element": "p"}
+            )
+            for n, one in enumerate((judged, judged, same))
+        ]
+        settled = [one async for one in hunt.settle(known, Visits())]
+        again = [one async for one in hunt.settle(settled, Visits())]
+    assert again == [] and sorted(one.number for one in settled) == [0, 1, 2]
+    by_number = {one.number: one for one in settled}
+    details = by_number[0].details
+    assert int(details["step"][1].partition("@")[2].split(".")[0]) >= 112 and not details["bug"]
+    assert details["interop"][firefox.name]["case"] == "2" and details["stage"] == "style"
+    assert {"background-color"} & set(details["properties"]) and details["evidence"] == "direct"
+    assert by_number[0].signature == by_number[1].signature and details["step"][1] in by_number[0].signature
+    assert [by_number[n].details["first"] for n in (0, 1)] == [True, False]
+    assert by_number[2].details["step"] == [] and "alike" in by_number[2].details["why"]
