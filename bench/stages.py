@@ -72,7 +72,7 @@ SHIMS: dict[str, list[Call]] = {
 
 
 def shimmed(real: Build, call: Call) -> Build:
-    told = json.dumps({"program": str(real.path), "calls": [("Page.enable", {}), call]})
+    told = json.dumps({"program": str(real.path), "calls": [("Page.enable", {}), ("Runtime.enable", {}), call]})
     environ = {**real.environ, "MOIRE_SHIM": told}
     return replace(real, name=f"{real.name} shimmed", path=SHIM, environ=environ, source="path")
 
