@@ -18,6 +18,7 @@ $(VENV)/.ready: pyproject.toml scripts/venv
 
 hunt: setup
 	$(MOIRE) hunt update chromium@156 --time 150s --operations 6
+	$(MOIRE) hunt regression --base chromium@108 --new chromium@116 --time 45s --installed
 
 test: setup
 	$(VENV)/bin/pytest

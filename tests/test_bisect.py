@@ -8,12 +8,14 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from moire.browsers import history
-from moire.nouns import Case
+from moire.browsers import dates, history
+from moire.nouns import Build, Case
 from moire.pixels import measure
 from moire.triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisect
 from moire.triage.bisect.search import Change, Eyes, NoEnd, SameEnds, search
@@ -202,3 +204,16 @@ def test_bisect_finds_the_step_between_real_builds(tmp_path: Path) -> None:
         "bisect", page, "--bad", "chromium@108", "--good", "chromium@116", "--find-fix", "--installed", "--json"
     )
     assert json.loads(fix.stdout)["builds"] >= 2
+
+
+def test_a_reference_is_of_the_same_time() -> None:
+    def build(engine: Any, version: str) -> Build:
+        return Build(f"{engine}@{version}", engine, version, "x", position=tuple(map(int, version.split("."))))
+
+    assert dates.released(build("chromium", "116.0")) == date(2023, 8, 15)
+    assert dates.released(build("chromium", "150.0")) > date(2026, 4, 1)  # type: ignore[operator]
+    foxes = [build("firefox", version) for version in ("102.0", "115.0", "128.0", "153.7")]
+    assert dates.nearest(build("chromium", "116.0"), foxes) == foxes[1]
+    assert dates.nearest(build("chromium", "156.0"), foxes) == foxes[3]
+    assert dates.nearest(build("webkit", "2.44"), foxes) == foxes[2]
+    assert dates.nearest(build("chromium", "116.0"), []) is None

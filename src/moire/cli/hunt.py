@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from ..browsers import shelf
+from ..browsers import dates, shelf
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import begin
 from ..hunts.run import Hunt, Judged, Told, follow
@@ -133,7 +133,7 @@ def change(base: str, new_: str, **how: Any) -> int:
     "references",
     multiple=True,
     metavar="BUILD",
-    help="An engine of another make that says which is right; several vote. Firefox by default.",
+    help="An engine of another make that says which is right; several vote. By default the Firefox nearest in date.",
 )
 @click.option("--wpt", type=click.Path(path_type=Path), metavar="DIR", help="A checkout of web-platform-tests.")
 @click.option("--installed", is_flag=True, help="Bisect over installed builds only; nothing is fetched.")
@@ -153,10 +153,11 @@ def regression(
       moire hunt regression --base chromium@150 --new chromium@156 --wpt ~/wpt --time 1h
     """
     if not references:
-        known = [build for build in shelf.installed() if build.engine == "firefox"]
-        if not known:
+        (newer,) = options.builds((new_,))
+        known = dates.nearest(newer, [build for build in shelf.installed() if build.engine == "firefox"])
+        if known is None:
             raise UsageError("There is no reference.", "Install Firefox, or name one: --reference webkit@2.50.")
-        references = (f"firefox@{known[-1].version}",)
+        references = (f"firefox@{known.version}",)
     settings = {"wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed}
     return _begin("regression", (base, new_), references, settings, lambda weights: weights, **how)
 
