@@ -66,8 +66,8 @@ def test_every_cell_of_the_interoperability_table(
     ("statuses", "case"),
     [
         ("fail fail pass", "1"), ("fail fail fail", "1"), ("fail pass fail", "2"), ("fail pass pass", "3"),
-        ("pass pass pass", "4"), ("pass fail fail", "4"), ("error pass pass", "none"), ("fail timeout pass", "none"),
-        ("fail pass error", "none"),
+        ("pass pass pass", "4"), ("pass fail fail", "4"), ("error pass pass", "none"), ("fail timeout pass", "1"), ("timeout pass fail", "2"),
+        ("fail pass error", "unknown"),
     ],
 )  # fmt: skip
 def test_every_row_of_the_feature_table(statuses: str, case: str) -> None:
@@ -78,6 +78,7 @@ def test_every_row_of_the_feature_table(statuses: str, case: str) -> None:
 def test_tests_that_begin_to_pass_decide() -> None:
     silent, feature_ = Tried("a", "pass", "pass", "fail"), Tried("b", "fail", "pass", "fail")
     other = Tried("c", "fail", "pass", "pass")
+    assert not feature.decide([other, Tried("d", "fail", "pass", "error")]).bug
     assert feature.decide([]).bug and feature.decide([silent]).bug
     assert feature.decide([silent, other]).bug and "c:" in feature.decide([silent, other]).reason
     assert not feature.decide([other, feature_]).bug and "b:" in feature.decide([other, feature_]).reason

@@ -19,8 +19,8 @@ import pytest
 from moire.hunts.run import Judged, confirmed, facts
 from moire.nouns import Case, UsageError, Verdict, operation
 from moire.pixels import encode
-from moire.reports.run import case_of, write
-from moire.store import Finding, PageRow, Run, Store
+from moire.reports.run import write
+from moire.store import Finding, PageRow, Run, Store, case_of
 from moire.store.database import MIGRATIONS, StoreError
 
 PNG = encode(np.zeros((4, 4, 3), np.uint8))
@@ -240,7 +240,7 @@ def test_a_report_has_what_the_users_own_page_takes_from_beside_it(tmp_path: Pat
         run = store.begin("update", "", {"builds": ["b"], "measure": "exact", "pages": 1, "seconds": 0})
         store.keep(run, Finding(1, "b", "example", "different", "words", facts(store.blobs, judged, case)))
         write(store, run, tmp_path / "report")
-        assert case_of(store, store.findings(run)[0]).resources.keys() == {
+        assert case_of(store.blobs, store.findings(run)[0]).resources.keys() == {
             "css/a.css", "css/b.css", "dot.png", "my pic.png", "finding.json/x.css",
         }  # fmt: skip
     folder = tmp_path / "report" / "finding-001"

@@ -105,6 +105,10 @@ def commits(folder: Path, first: str, last: str, command: str, runs: str) -> lis
     makes, as builds are written."""
     if "{commit}" not in command or "{out}" not in command:
         raise UsageError("The build command must say where {commit} and {out} go.", "Write './build {commit} {out}'.")
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"The build command is no command line: {error}.", "Check its quotes.") from None
     known = [_git(folder, "rev-parse", "--verify", f"{name}^{{commit}}") for name in (first, last)]
     every = _git(folder, "rev-list", "--first-parent", "--reverse", f"{known[0]}..{known[1]}").split()
     if not every or known[1] not in every:
@@ -131,7 +135,8 @@ def _git(folder: Path, *words: str) -> str:
 
 def _built(folder: Path, commit: str, command: str, runs: str, out: Path, progress: Progress) -> Build:
     """Once, however many ask for it: what is not built whole is not there."""
-    with home.lock(f"commit-{out.parent.name}-{commit}"):
+    # One at a time: commands may well check the commit out.
+    with home.lock(f"commits-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}"):
         if not out.exists():
             part = out.with_name(f".{commit}.part")
             shutil.rmtree(part, ignore_errors=True)

@@ -15,7 +15,8 @@ from .. import home
 from ..browsers import history
 from ..browsers.history import Stop
 from ..browsers.lab import LabOptions
-from ..nouns import Case, Exit, UsageError
+from ..nouns import Case, Exit, MoireError, UsageError
+from ..pages.beside import needed
 from ..pixels import Measure, decode, difference, encode, side_by_side
 from ..triage.bisect import Bisected, Memory, Pictures, Said, Unsettled, Updates, View, Visits, bisect
 from . import options
@@ -75,12 +76,12 @@ def bisect_(
     ends = (bad, good) if find_fix else (good, bad)
     stops = _history(ends, source, base_url, installed, listed, repository, build_command, runs)
     view = _view(case, command, options.the_measure(measure), timeout, options.lab(deadline, serve_host))
-    told = hashlib.sha256(repr((case.digest, view.way, [stop.name for stop in stops])).encode()).hexdigest()[:16]
+    asked = (case.digest, needed(case), view.way, [stop.name for stop in stops], build_command, runs, deadline)
+    scripts = [Path(word).read_bytes() for word in command if Path(word).is_file()]
+    told = hashlib.sha256(repr((asked, scripts, Path.cwd())).encode()).hexdigest()[:16]
     memory = Memory(home.folder("bisections") / told, view.way)
     with bisecting(len(stops)) as bar:
         (result,) = run(bisect(stops, [case], view, memory, Visits(bar.visit, bar.fetch)))
-    # It was for one that is broken off: the next call looks anew.
-    memory.forget()
     _check_ends(result, case, stops, memory, find_fix)
     assert isinstance(result, Bisected)
     before, culprit = result.changes[0]
@@ -93,6 +94,8 @@ def bisect_(
         "visited": len(result.visited), "renders": view.renders, "skipped": dict(result.skipped), "link": link,
         "builds": len(stops),
     }  # fmt: skip
+    # It was for one that is broken off: the next call looks anew.
+    memory.forget()
     if as_json:
         click.echo(json.dumps(row, indent=1))
         return Exit.DONE
@@ -153,7 +156,10 @@ def _check_ends(
 
 
 def _link(stops: Sequence[Stop], before: str, culprit: str) -> str:
-    builds = [stop.ready(lambda *_: None) for stop in stops if stop.name in (before, culprit)]
+    try:
+        builds = [stop.ready(lambda *_: None) for stop in stops if stop.name in (before, culprit)]
+    except MoireError:
+        return ""
     return history.link(builds[0], builds[1])
 
 

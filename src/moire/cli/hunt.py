@@ -239,7 +239,7 @@ def _go(
 ) -> int:
     place = output or store.folder / known.name
     options.folder_for(place)
-    hunt = begin.hunt(known.kind, known.settings, builds, store)
+    hunt = begin.hunt(known.kind, known.settings, builds, store, lab)
     index: Path | None = None
     with store.writing(known):
         try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..browsers.lab import LabOptions
 from ..nouns import Build, UsageError
 from ..pages.make import Pages
 from ..pixels import measure
@@ -19,7 +20,9 @@ from .run import Budget, Hunt
 from .update import Source, UpdateHunt
 
 
-def hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store: Store) -> Hunt:
+def hunt(
+    kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store: Store, options: LabOptions | None = None
+) -> Hunt:
     """`builds` are those that the settings name, in that order: first those under test."""
     blobs = store.blobs
     pages = Pages(json.loads(blobs.read(settings["weights"])))
@@ -29,7 +32,15 @@ def hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store:
     if kind == "regression":
         checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
         seen = store.folder / BISECT
-        return RegressionHunt(builds[:2], *how, builds[2:], checkout, seen, settings["offered"])
+        for reference in builds[2:]:
+            if reference.engine == builds[0].engine:
+                raise UsageError(f"{reference.name} is no independent reference.", "Name another engine.")
+        made = RegressionHunt(
+            builds[:2], *how, builds[2:], checkout, seen, settings["offered"], options or LabOptions()
+        )
+        # Two builds without a history in common are known for it now.
+        made.history()
+        return made
     own = [Path(name) for name, _ in settings["own"]]
     source = Source(pages, settings["seed"], settings["size"], settings["operations"], own)
     tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]

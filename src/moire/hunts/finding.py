@@ -45,7 +45,8 @@ class Looking:
         if len(alike) >= EXAMPLES and len({one.signature for one in alike}) == 1:
             # Those before it all came to the same: so would this one.
             details = {**facts(self.blobs, judged, judged.case), "rough": rough, "unreduced": "one more of many"}
-            details |= {name: alike[0].details[name] for name in ("operations", "declared") if name in alike[0].details}
+            same = ("operations", "declared", "element", "stage", "properties")
+            details |= {name: alike[0].details[name] for name in same if name in alike[0].details}
             return Finding(number, judged.build, "duplicate", "different", alike[0].signature, details)
         reduced = await reduce(judged.case, judge, Settings(self.ahead, steady=True), learned)
         shown = await self.again(reduced.case) if isinstance(reduced, Reduced) else judged

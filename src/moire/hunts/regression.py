@@ -10,12 +10,11 @@ from typing import Any
 
 from ..browsers import history
 from ..browsers.history import Stop
-from ..browsers.lab import Lab
+from ..browsers.lab import Lab, LabOptions
 from ..inspect.stage import Staged
 from ..nouns import Build, Case, Failure
-from ..nouns.update import read
 from ..oracles import regression
-from ..store import Finding
+from ..store import Finding, case_of
 from ..triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisect
 from ..triage.stage import stage
 from ..wpt.near import Checkout
@@ -34,16 +33,21 @@ class RegressionHunt(ChangeHunt):
     folder: Path = field(default_factory=Path)
     # Builds between the two that are not installed are fetched.
     offered: bool = True
+    options: LabOptions = field(default_factory=LabOptions)
+
+    def history(self) -> list[Stop]:
+        return history.between(self.builds[0], self.builds[1], offered=self.offered)
 
     async def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
         """Each finding with its step, and what the oracles say of that; all of them bisected together."""
         open_ones = [one for one in known if one.kind == "different" and "step" not in one.details]
         if not open_ones:
             return
-        stops = history.between(self.builds[0], self.builds[1], offered=self.offered)
-        cases = [self._case(one) for one in open_ones]
-        view = Pictures(self.measure)
-        results = await bisect(stops, cases, view, Memory(self.folder, view.way), told)
+        stops = self.history()
+        cases = [case_of(self.blobs, one) for one in open_ones]
+        view = Pictures(self.measure, self.options)
+        versions = " ".join(build.version for build in self.builds)
+        results = await bisect(stops, cases, view, Memory(self.folder, f"{view.way} {versions}"), told)
         found = sorted(zip(open_ones, cases, results, strict=True), key=lambda one: (_step(one[2]), one[0].number))
         settled = [one for one in known if "step" in one.details]
         for step, own in groupby(found, key=lambda one: _step(one[2])):
@@ -51,22 +55,21 @@ class RegressionHunt(ChangeHunt):
                 settled.append(_placed(finding, settled))
                 yield settled[-1]
 
-    def _case(self, finding: Finding) -> Case:
-        details = finding.details
-        return Case(self.blobs.read(details["page"]), details.get("name", "page.html"), update=read(details["update"]))
-
     async def _judged(
         self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], stops: Sequence[Stop]
     ) -> AsyncIterator[Finding]:
         """Findings of one step share the browsers that it takes to judge them."""
         if step == ("", ""):
             for finding, _, result in own:
+                if isinstance(result, Unsettled) and result.passing:
+                    # Another time it may be found.
+                    continue
                 reason = result.reason if isinstance(result, Unsettled) else ""
                 told = {"step": [], "bug": False, "why": f"no step was found: {reason}"}
                 yield replace(finding, details={**finding.details, **told, "skipped": dict(result.skipped)})
             return
         before, after = (next(stop for stop in stops if stop.name == name).ready(lambda *_: None) for name in step)
-        async with Lab(list(dict.fromkeys([before, after, *self.references]))) as lab:
+        async with Lab(list(dict.fromkeys([before, after, *self.references])), self.options) as lab:
             for finding, case, result in own:
                 assert isinstance(result, Bisected)
                 verdict = await regression.judge(lab, before, after, self.references, case, self.measure, self.checkout)
@@ -105,6 +108,6 @@ def _placed(finding: Finding, settled: Sequence[Finding]) -> Finding:
     if not finding.details["step"]:
         return finding
     alike = [one for one in settled if one.signature == finding.signature]
-    enough = sum(one.state == "example" for one in alike) >= EXAMPLES
+    enough = sum(one.state == "example" for one in alike) >= EXAMPLES or finding.state == "duplicate"
     first = {**finding.details, "first": not alike}
     return replace(finding, state="duplicate" if enough else "example", details=first)

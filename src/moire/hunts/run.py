@@ -167,6 +167,7 @@ class _Following:
 
     async def _settle(self) -> bool:
         """Whether it was done before anyone said stop; what is settled by then stays so."""
+        self._write()
 
         async def all_of_them() -> None:
             async for finding in self._hunt.settle(self._known, self._told.visits):

@@ -2,6 +2,8 @@
 // does not understand, it has dropped before.
 (() => {
   const found = [];
+  const styles = [HTMLElement, SVGElement].map(one => [one, getter(one.prototype, 'style')]);
+  const style = node => (styles.find(([one]) => node instanceof one) || [0, () => []])[1](node);
   const sheets = [...(ask('styleSheets') || [])];
   try { sheets.push(...document.adoptedStyleSheets); } catch (old) {}
   const rules = [];
@@ -24,7 +26,7 @@
     if (kind(node) === Node.ELEMENT_NODE) {
       const names = new Set();
       for (const rule of rules) if (matches(node, rule.selectorText)) for (const name of rule.style) names.add(name);
-      if (node.style) for (const name of node.style) names.add(name);
+      for (const name of style(node) || []) names.add(name);
       found.push([...names].filter(name => !name.startsWith('--')));
       if (shadow(node)) waiting.push(shadow(node));
     } else found.push([]);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +17,8 @@ Stage = Literal["dom", "style", "layout", "paint", "undecided"]
 Evidence = Literal["direct", "exclusion", ""]
 # Of one stage, so many differences are told.
 MOST = 50
+# Elements that are named on the way to one.
+MOST_DEEP = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +59,41 @@ def staged(a: Look, b: Look, seen: Mask | None, noise: Collection[str] = ()) -> 
         return Staged("layout", "direct", _boxes(a.dump, b.dump, first.nodes))
     if seen is None:
         return Staged("undecided", "", ())
+    # What is drawn outside of all boxes of its own (shadows, gradients) comes from elsewhere on the page.
+    wider = parting(a.dump, b.dump, None, noise)
+    if wider.stage == "style" and (nodes := [n for n in wider.nodes if _draws(a.dump.nodes[n])]):
+        return Staged("style", "direct", _styles(a.dump, b.dump, nodes, wider.properties))
     painted = _layers(a.layers, b.layers)
     return Staged("paint", "direct" if painted else "exclusion", painted)
 
 
+# Elements of SVG that have no boxes and say how others are drawn.
+_SERVERS = re.compile(r"stop|linearGradient|radialGradient|pattern|mask|clipPath|filter|fe[A-Z]\w+|marker")
+
+
+def _draws(node: DumpNode) -> bool:
+    return bool(node.boxes) or node.style.get("display") == "contents" or bool(_SERVERS.fullmatch(node.name))
+
+
 def path(dump: Dump, at: int) -> str:
     """A node as one would write a selector for it."""
-    node = dump.nodes[at]
-    if node.kind != "element":
-        owner = path(dump, node.parent) if node.parent >= 0 else ""
-        return f"{owner} {node.kind}".strip()
-    name = dict(node.attributes).get("id", "")
-    if name.isascii() and name.replace("-", "").isalnum():
-        return f"{node.name}#{name}"
-    siblings = [n for n, other in enumerate(dump.nodes) if other.parent == node.parent and other.kind == "element"]
-    alike = [n for n in siblings if dump.nodes[n].name == node.name]
-    own = node.name if len(alike) < 2 else f"{node.name}:nth-of-type({alike.index(at) + 1})"
-    inside = node.parent >= 0 and dump.nodes[node.parent].kind == "element" and node.name not in ("head", "body")
-    return f"{path(dump, node.parent)} > {own}" if inside else own
+    words, end = list[str](), ""
+    while at >= 0:
+        node = dump.nodes[at]
+        name = dict(node.attributes).get("id", "")
+        if node.kind != "element":
+            end = f" {node.kind}" if not words else end
+        elif name.isascii() and name.replace("-", "").isalnum():
+            words.append(f"{node.name}#{name}")
+            break
+        else:
+            siblings = [n for n, other in enumerate(dump.nodes) if other.parent == node.parent]
+            alike = [n for n in siblings if (dump.nodes[n].kind, dump.nodes[n].name) == ("element", node.name)]
+            words.append(node.name if len(alike) < 2 else f"{node.name}:nth-of-type({alike.index(at) + 1})")
+            if node.name in ("html", "head", "body"):
+                break
+        at = node.parent
+    return f"{' > '.join(reversed(words[:MOST_DEEP]))}{end}".strip()
 
 
 def _trees(a: Dump, b: Dump) -> tuple[Difference, ...]:

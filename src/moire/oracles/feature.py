@@ -11,13 +11,14 @@ from typing import Literal
 
 from ..wpt.run import Status
 
-Case7b = Literal["1", "2", "3", "4", "none"]
+Case7b = Literal["1", "2", "3", "4", "none", "unknown"]
 _REASONS: dict[Case7b, str] = {
     "1": "it fails before and after the step",
     "2": "it passes since the step, and the reference fails it: the step brings a feature",
     "3": "it passes since the step, and the reference passes it, too: the feature is not what differs",
     "4": "it passes before the step already",
-    "none": "it could not be run everywhere",
+    "none": "it could not be run before and after the step",
+    "unknown": "it passes since the step, and could not be run in the reference",
 }
 
 
@@ -32,14 +33,15 @@ class Tried:
 
     @property
     def case(self) -> Case7b:
-        if {self.before, self.after} - {"pass", "fail"}:
+        if "error" in (self.before, self.after):
             return "none"
         if self.before == "pass":
             return "4"
-        if self.after == "fail":
+        # A test of what is not there yet may as well wait for it in vain.
+        if self.after != "pass":
             return "1"
-        if self.reference not in ("pass", "fail"):
-            return "none"
+        if self.reference == "error":
+            return "unknown"
         return "3" if self.reference == "pass" else "2"
 
     @property
@@ -57,8 +59,9 @@ class Feature:
 def decide(tried: Sequence[Tried]) -> Feature:
     """Of tests near the page, none that the step made pass is a bug, and so are all of those passing in the reference;
     any failing there is a feature. Tests that do not begin to pass with the step say nothing about it."""
-    telling = [one for one in tried if one.case in ("2", "3")]
-    features = [one for one in telling if one.case == "2"]
+    telling = [one for one in tried if one.case in ("2", "3", "unknown")]
+    # Rather a bug too few than a feature called one.
+    features = [one for one in telling if one.case != "3"]
     if not telling:
         return Feature(True, "no test began to pass with the step", tuple(tried))
     if features:

@@ -14,8 +14,8 @@ from ..pixels import Measure
 from .change import differ, image
 
 Case7a = Literal["1", "2", "3", "none"]
-# What is no farther from the reference than this counts as equal.
-NEAR = {"phash": 8.0}
+# What is no farther from the reference than this share of the threshold counts as equal: of 140 bits, 8.
+NEAR = {"phash": 8 / 140}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,6 @@ def opinion(before: Outcome, after: Outcome, reference: Outcome, measure: Measur
 
 
 def _agree(a: Shot, b: Shot, measure: Measure) -> bool:
-    near = min(measure.threshold, NEAR.get(measure.name, measure.threshold))
+    near = measure.threshold * NEAR.get(measure.name.partition(":")[0], 1.0)
     first, second = image(a.png), image(b.png)
     return a.png == b.png or (first.shape == second.shape and measure.distance(first, second) <= near)

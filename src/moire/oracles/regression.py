@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..browsers.lab import Lab
-from ..nouns import Build, Case, Outcome
+from ..nouns import Build, Case, Failure, Outcome, Shot
 from ..pages.normal import in_ahem
 from ..pixels import Measure
 from ..wpt.near import Checkout
 from ..wpt.run import Status, open_test
 from ..wpt.run import run as run_test
 from . import feature, interop
-from .change import photograph, together
+from .change import differ, photograph, together
 
 # Tests that are tried for one page.
 MOST_TESTS = 20
 LOOKS = 2
+_WORST: tuple[Status, ...] = ("pass", "error", "timeout", "fail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ async def judge(
         return Judgement(first.bug, first.reason, first)
     agreeing = [build for build in references if first.opinions[build.name].case == "3"]
     paths = list(tests) if tests is not None else checkout.near(case, MOST_TESTS)
-    second = await featured(lab, before, after, agreeing[0], checkout, paths)
+    second = await featured(lab, before, after, agreeing, checkout, paths)
     return Judgement(second.bug, second.reason, first, second)
 
 
@@ -51,21 +52,33 @@ async def interoperable(
     """Figure 7a, with every letter in Ahem."""
     plain = in_ahem(case)
     seen = await together(*(photograph(lab, build, plain, LOOKS) for build in (before, after, *references)))
-    shown: list[Outcome] = [one[0] for one in seen]
+    shown = [_steady(one, measure) for one in seen]
     named: Mapping[str, Outcome] = {build.name: one for build, one in zip(references, shown[2:], strict=True)}
     return interop.decide(shown[0], shown[1], named, measure)
 
 
+def _steady(looks: Sequence[Outcome], measure: Measure) -> Outcome:
+    """One picture for all, or none."""
+    first = looks[0]
+    for one in looks:
+        if isinstance(one, Failure):
+            return one
+        if isinstance(first, Shot) and differ(first, one, measure):
+            return Failure("untestable", "it looks different now and then")
+    return first
+
+
 async def featured(
-    lab: Lab, before: Build, after: Build, reference: Build, checkout: Checkout, tests: Sequence[str]
+    lab: Lab, before: Build, after: Build, references: Sequence[Build], checkout: Checkout, tests: Sequence[str]
 ) -> feature.Feature:
-    """Figure 7b. What does not begin to pass with the step need not be run anywhere else."""
+    """Figure 7b. What does not begin to pass with the step need not be run anywhere else; of several references, the
+    worst word counts."""
     tried: list[feature.Tried] = []
     for path in tests:
         case = open_test(checkout.root, path)
         newer = (await run_test(lab, after, case)).status
         older: Status = (await run_test(lab, before, case)).status
-        asked = newer == "pass" and older == "fail"
-        other: Status = (await run_test(lab, reference, case)).status if asked else "error"
-        tried.append(feature.Tried(path, older, newer, other))
+        asked = newer == "pass" and older in ("fail", "timeout")
+        said = [(await run_test(lab, one, case)).status for one in references] if asked else []
+        tried.append(feature.Tried(path, older, newer, max(said, key=_WORST.index, default="error")))
     return feature.decide(tried)

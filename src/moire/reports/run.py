@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..nouns import Case, Environment
+from ..nouns import Case
 from ..nouns.case import inside
 from ..nouns.update import read
 from ..pixels import close_up, decode, difference, encode
-from ..store import Finding, Run, Store
+from ..store import Finding, Run, Store, case_of
 from ..wpt.export import reftest
 from . import culprit
 from .style import SCRIPT, STYLE
@@ -105,16 +105,6 @@ def _settings(run: Run) -> dict[str, Any]:
     return {name: value for name, value in run.settings.items() if name != "weights"}
 
 
-def case_of(store: Store, finding: Finding) -> Case:
-    """The reduced page of a finding, with its operations."""
-    details = finding.details
-    return Case(
-        store.blobs.read(details["page"]), details.get("name", "page.html"),
-        {path: store.blobs.read(blob) for path, blob in details.get("resources", {}).items()},
-        environment=Environment(**details.get("environment", {})), update=read(details.get("update", "[]")),
-    )  # fmt: skip
-
-
 def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
     # First, so that the folder is known for ours whatever happens.
@@ -123,7 +113,7 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
     (folder / "page.html").write_bytes(store.blobs.read(details["page"]))
     if "before" in details:
         (folder / "before.html").write_bytes(store.blobs.read(details["before"]["page"]))
-    case = replace(case_of(store, finding), name="page.html")
+    case = replace(case_of(store.blobs, finding), name="page.html")
     if case.update:
         (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
         if details.get("reftest") == "fails":

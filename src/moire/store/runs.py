@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ..home import locked
-from ..nouns import UsageError
+from ..nouns import Case, Environment, UsageError
+from ..nouns.update import read
 from .blobs import Blobs
 from .database import opened, told
 
@@ -59,6 +60,16 @@ class Finding:
     kind: str
     signature: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def case_of(blobs: Blobs, finding: Finding) -> Case:
+    """The reduced page of a finding, with its operations and what it takes from beside it."""
+    details = finding.details
+    return Case(
+        blobs.read(details["page"]), details.get("name", "page.html"),
+        {path: blobs.read(blob) for path, blob in details.get("resources", {}).items()},
+        environment=Environment(**details.get("environment", {})), update=read(details.get("update", "[]")),
+    )  # fmt: skip
 
 
 class Store:

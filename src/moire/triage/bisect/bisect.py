@@ -26,11 +26,12 @@ class Bisected:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """No bisection, and why not."""
+    """No bisection, and why not; what is `passing` may be otherwise another time."""
 
     reason: str
     visited: tuple[str, ...]
     skipped: Mapping[str, str]
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,8 @@ async def _visit(stop: Stop, here: Sequence[_Way], view: View, memory: Memory, t
     try:
         build = stop.ready(told.fetch)
     except MoireError as error:
-        # Not kept: another time it may be there.
-        for way in here:
-            way.skipped[stop.name] = error.sentence
+        for case in new:
+            memory.keep(case, stop.name, Blind(error.sentence, passing=True))
         return
     for case, seen in zip(new, await view.look(build, new), strict=True):
         memory.keep(case, stop.name, seen)
@@ -105,4 +105,5 @@ def _go_on(way: _Way, history: Sequence[Stop], memory: Memory) -> None:
         way.result = Unsettled(words, visited, way.skipped)
     except NoEnd as end:
         reason = way.skipped[history[end.place].name]
-        way.result = Unsettled(f"{history[end.place].name} cannot show it: {reason}", visited, way.skipped)
+        passing = isinstance(seen, Blind) and seen.passing
+        way.result = Unsettled(f"{history[end.place].name} cannot show it: {reason}", visited, way.skipped, passing)

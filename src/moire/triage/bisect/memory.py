@@ -14,9 +14,10 @@ from ...store.blobs import Blobs
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """There is nothing to be seen there, and why not."""
+    """There is nothing to be seen there, and why not; what is `passing` may be otherwise another time."""
 
     reason: str
+    passing: bool = False
 
 
 Seen = bytes | Blind
@@ -50,7 +51,7 @@ class Memory:
 
     def keep(self, case: Case, build: str, seen: Seen) -> None:
         self._known[case.digest, build] = seen
-        if self._file is None or self._blobs is None:
+        if self._file is None or self._blobs is None or (isinstance(seen, Blind) and seen.passing):
             return
         blob = self._blobs.add(seen) if isinstance(seen, bytes) else ""
         line = json.dumps([case.digest, build, self._way, seen.reason if isinstance(seen, Blind) else "", blob])
