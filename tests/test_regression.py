@@ -66,8 +66,8 @@ def test_every_cell_of_the_interoperability_table(
     ("statuses", "case"),
     [
         ("fail fail pass", "1"), ("fail fail fail", "1"), ("fail pass fail", "2"), ("fail pass pass", "3"),
-        ("pass pass pass", "4"), ("pass fail fail", "4"), ("error pass pass", "none"), ("fail timeout pass", "1"), ("timeout pass fail", "2"),
-        ("fail pass error", "unknown"),
+        ("pass pass pass", "4"), ("pass fail fail", "4"), ("error pass pass", "none"), ("fail timeout pass", "1"),
+        ("timeout pass fail", "2"), ("fail pass error", "unknown"),
     ],
 )  # fmt: skip
 def test_every_row_of_the_feature_table(statuses: str, case: str) -> None:
