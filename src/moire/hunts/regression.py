@@ -47,17 +47,19 @@ class RegressionHunt(ChangeHunt):
         cases = [case_of(self.blobs, one) for one in open_ones]
         view = Pictures(self.measure, self.options)
         versions = " ".join(build.version for build in self.builds)
-        results = await bisect(stops, cases, view, Memory(self.folder, f"{view.way} {versions}"), told)
+        memory = Memory(self.folder, f"{view.way} {versions}")
+        results = await bisect(stops, cases, view, memory, told)
         found = sorted(zip(open_ones, cases, results, strict=True), key=lambda one: (_step(one[2]), one[0].number))
         settled = [one for one in known if "step" in one.details]
         for step, own in groupby(found, key=lambda one: _step(one[2])):
-            async for finding in self._judged(step, list(own), stops):
+            async for finding in self._judged(step, list(own), stops, memory):
                 settled.append(_placed(finding, settled))
                 yield settled[-1]
 
     async def _judged(
-        self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], stops: Sequence[Stop]
-    ) -> AsyncIterator[Finding]:
+        self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], stops: Sequence[Stop],
+        memory: Memory,
+    ) -> AsyncIterator[Finding]:  # fmt: skip
         """Findings of one step share the browsers that it takes to judge them."""
         if step == ("", ""):
             for finding, _, result in own:
@@ -74,7 +76,10 @@ class RegressionHunt(ChangeHunt):
                 assert isinstance(result, Bisected)
                 verdict = await regression.judge(lab, before, after, self.references, case, self.measure, self.checkout)
                 part = await stage(lab, before, after, case)
-                yield _told(finding, result, verdict, part, history.link(before, after))
+                seen = {name: memory.known(case, name) for name in step}
+                pictures = {name: self.blobs.add(png) for name, png in seen.items() if isinstance(png, bytes)}
+                told_of = _told(finding, result, verdict, part, history.link(before, after))
+                yield replace(told_of, details={**told_of.details, "pictures": pictures})
 
 
 def _step(result: Bisected | Unsettled) -> tuple[str, str]:

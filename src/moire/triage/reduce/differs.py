@@ -143,6 +143,12 @@ class Differs:
         (a, dump_a), (b, dump_b) = pair
         if not differ(a, b, self.measure):
             return None
+        if (dump_a is None or dump_b is None) and close(a, b):
+            # They did not meet in time, and nobody has looked.
+            pair = await self._pair(case, path, None)
+            if pair is None:
+                return None
+            (a, dump_a), (b, dump_b) = pair
         if dump_a is None or dump_b is None:
             return self._known(a, b) or described(a, b, None, case.environment.scale)
         found = described(a, b, (dump_a, dump_b), case.environment.scale, self._noise)
