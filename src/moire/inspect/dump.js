@@ -23,6 +23,13 @@
     const computed = getComputedStyle(element, pseudo);
     return properties.map(name => number(computed.getPropertyValue(name)));
   };
+  // Other pseudo-elements, if they are asked for and the page styles them at all.
+  const styled = () => {
+    let text = '';
+    for (const sheet of ask('styleSheets')) try { for (const rule of sheet.cssRules) text += rule.cssText; } catch (e) {}
+    return ['::marker', '::placeholder', '::first-letter', '::first-line'].filter(name => text.includes(name));
+  };
+  const others = typeof every !== 'undefined' && every ? styled() : [];
   const boxes = list => Array.from(list, r => [r.x + scrollX, r.y + scrollY, r.width, r.height]);
   const state = e => {
     const found = {};
@@ -53,6 +60,7 @@
           const content = getComputedStyle(node, pseudo).content;
           if (content && content !== 'none' && content !== 'normal') entry.pseudo[pseudo] = style(node, pseudo);
         }
+        for (const pseudo of others) entry.pseudo[pseudo] = style(node, pseudo);
         if (shadow(node)) waiting.push([shadow(node), at]);
         break;
       case Node.TEXT_NODE: {

@@ -9,9 +9,10 @@ from ..nouns import Dump, DumpNode
 from .scripts import script
 
 
-async def take(tab: Tab) -> Dump:
+async def take(tab: Tab, *, every: bool = False) -> Dump:
+    """With styles of every kind of pseudo-element that the page styles, if they are asked for: that takes longer."""
     try:
-        return _read(await tab.inspect(script("dump.js")))
+        return _read(await tab.inspect(script("dump.js", "const every = true;" if every else "")))
     except (ValueError, TypeError, KeyError, IndexError):
         raise Untestable("the page meddles with the answers of scripts") from None
 

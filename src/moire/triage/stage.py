@@ -27,7 +27,7 @@ async def see(lab: Lab, build: Build, case: Case) -> Seen | Failure:
     """All of it in one visit."""
 
     async def job(tab: Tab) -> Seen:
-        png, dump = await tab.screenshot(), await take(tab)
+        png, dump = await tab.screenshot(), await take(tab, every=True)
         declared = await tab.inspect(script("matched.js"))
         layers = await tab.layers()
         return Seen(png, Look(dump, _names(declared, dump), None if layers is None else painted(layers)))
