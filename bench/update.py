@@ -162,7 +162,7 @@ def unseen(case: Case, seed: int) -> Case:
     pairs = [
         [operation("set-attribute", target=target, name="id", value=target.lstrip("#"))],
         [operation("insert-node", html="<b id=unseen>unseen</b>", **place), operation("delete-node", target="#unseen")],
-        [operation("insert-rule", rule="* { color: red }"), operation("delete-rule")],
+        [operation("insert-rule", rule="* { --unseen: 1 }", index=0), operation("delete-rule", index=0)],
         [operation("toggle-class", target=target, name="unseen")] * 2,
     ]
     return replace(case, update=tuple(number.choice(pairs)))

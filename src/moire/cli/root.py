@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -18,7 +19,25 @@ from ..nouns import CheckExit, Exit, LaunchError, MoireError
 T = TypeVar("T")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+# Each verb, and the file here that hangs it on `cli`: only what is called is loaded.
+_VERBS = {
+    "bisect": "bisect", "browsers": "browsers", "check": "shoot", "check-update": "update", "compare": "shoot",
+    "generate": "pages", "grammar": "grammar", "hunt": "hunt", "pages": "pages", "reduce": "reduce", "report": "runs",
+    "runs": "runs", "shot": "shoot", "stage": "stage", "wpt": "wpt",
+}  # fmt: skip
+
+
+class _Verbs(click.Group):
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(_VERBS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in _VERBS:
+            import_module(f".{_VERBS[name]}", __package__)
+        return super().get_command(context, name)
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="moire")
 def cli() -> None:
     """Find rendering bugs by overlaying renderings that should be identical.
@@ -90,7 +109,3 @@ def _hint(error: click.ClickException) -> str:
 
 def _say(sentence: str) -> None:
     click.echo(f"moire: {sentence}", err=True)
-
-
-# The verbs hang themselves on `cli`.
-from . import bisect, browsers, grammar, hunt, pages, reduce, runs, shoot, stage, update, wpt  # noqa: E402, F401
