@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conftest import build
+from conftest import SHARED, build
+from moire.browsers import history
 from moire.browsers.lab import Lab, LabOptions
 from moire.hunts.regression import RegressionHunt
 from moire.hunts.run import Judged, facts
+from moire.hunts.source import Source
 from moire.nouns import Build, Case, Failure, Outcome, Shot, UsageError, Verdict
-from moire.oracles import feature, interop
+from moire.oracles import feature, interop, regression
 from moire.oracles.feature import Tried
 from moire.pages.make import Pages
 from moire.pages.normal import in_ahem
@@ -201,9 +206,9 @@ async def test_findings_get_their_step_verdict_and_stage_and_are_settled_once(
     )
     with Store(tmp_path) as store:
         builds = [older, build("chromium@116")]
-        hunt = RegressionHunt(
-            builds, Pages(web.weights()), 1, 2000, PHASH, store.blobs, [firefox], None, tmp_path / "bisect", False
-        )
+        stops = history.between(*builds, offered=False)
+        source = Source(Pages(web.weights()), 1, 2000)
+        hunt = RegressionHunt(builds, source, PHASH, store.blobs, stops, [firefox], None, tmp_path / "bisect")
         judged = Judged(Case(nested), "chromium@108 | chromium@116", Verdict("different"), [])
         same = Judged(Case(b"<p>same"), "chromium@108 | chromium@116", Verdict("different"), [])
         known = [
@@ -223,3 +228,139 @@ async def test_findings_get_their_step_verdict_and_stage_and_are_settled_once(
     assert by_number[0].signature == by_number[1].signature and details["step"][1] in by_number[0].signature
     assert [by_number[n].details["first"] for n in (0, 1)] == [True, False]
     assert by_number[2].details["step"] == [] and "alike" in by_number[2].details["why"]
+
+
+# What came to Chromium between the two builds under test: nesting, which every engine has, and large initials, which
+# Firefox does without.
+NESTING = "div {{ & p {{ {} }} }}"
+INITIALS = "@supports (initial-letter: 3) {{ p {{ initial-letter: 1; {} }} }}"
+GECKO = "@supports (-moz-orient: inline) {{ section {{ {} }} }}"
+BLOCK = "display: block; width: 400px; height: 300px; background: green"
+
+
+def sheet(*rules: str, what: str = BLOCK, text: str = "") -> Case:
+    style = " ".join(rule.format(what) for rule in rules)
+    return Case(f"<!DOCTYPE html><style>{style}</style><div><p>{text}</p></div><section></section>".encode())
+
+
+async def test_the_interoperability_table_on_real_builds(older: Build, firefox: Build, webkit: Build) -> None:
+    newer = build("chromium@116")
+    wanted = [
+        (sheet(NESTING, GECKO), "1", False), (sheet(NESTING), "2", False), (sheet(INITIALS), "3", True),
+        # With its fonts the page changes, and without them not.
+        (sheet(INITIALS, what="font-family: monospace", text="text"), "none", False),
+    ]  # fmt: skip
+    async with Lab([older, newer, firefox, webkit]) as lab:
+        for case, cell, bug in wanted:
+            found = await regression.judge(lab, older, newer, [firefox], case, PHASH)
+            assert (found.interop.opinions[firefox.name].case, found.bug) == (cell, bug), case.html
+        # One says bug and the other does not: that is no majority.
+        split = await regression.judge(lab, older, newer, [firefox, webkit], sheet(NESTING, GECKO), PHASH)
+        assert {one.case for one in split.interop.opinions.values()} == {"1", "2"} and not split.bug
+        both = await regression.judge(lab, older, newer, [firefox, webkit], sheet(INITIALS), PHASH)
+        assert both.bug and "2 of 2" in both.reason
+
+
+REFERENCE = f"<!DOCTYPE html><div><p style='{BLOCK}'></p></div><section></section>"
+SHOWN = {
+    # Passes nowhere, since the step and not in Firefox, since the step and in both, and always.
+    "1": sheet("@supports (no: thing) {{ p {{ {} }} }}"), "2": sheet(INITIALS), "3": sheet(NESTING),
+    "4": sheet("p {{ {} }}"),
+}  # fmt: skip
+
+
+async def test_the_feature_table_on_real_builds(tmp_path: Path, older: Build, firefox: Build) -> None:
+    newer = build("chromium@116")
+    (tmp_path / "ref.html").write_text(REFERENCE)
+    for name, case in SHOWN.items():
+        (tmp_path / f"{name}.html").write_bytes(case.html + b"<link rel=match href=ref.html>")
+    checkout = Checkout(tmp_path)
+    async with Lab([older, newer, firefox]) as lab:
+
+        async def decided(*names: str) -> feature.Feature:
+            return await regression.featured(lab, older, newer, [firefox], checkout, [f"{n}.html" for n in names])
+
+        whole = await decided("1", "2", "3", "4")
+        assert [one.case for one in whole.tried] == ["1", "2", "3", "4"] and not whole.bug and "2.html" in whole.reason
+        assert (await decided("1", "4")).bug and (await decided("3", "4")).bug
+        # A page that breaks what Firefox and the older build agree about; the tests near it tell that it is a feature.
+        judged = await regression.judge(lab, older, newer, [firefox], sheet(INITIALS), PHASH, checkout)
+        assert judged.interop.bug and judged.feature is not None and not judged.bug
+
+
+CORPUS = SHARED / "corpus" / "wpt"
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of others' tests is not here")
+async def test_the_feature_table_on_tests_that_others_wrote(older: Build, firefox: Build) -> None:
+    newer = build("chromium@116")
+    wanted = {
+        "css/css-lists/counter-003.html": "1", "css/css-backgrounds/background-attachment-local-hidden.html": "2",
+        "css/CSS2/floats/floats-placement-005.html": "3", "quirks/class-names-across-iframes.html": "4",
+    }  # fmt: skip
+    async with Lab([older, newer, firefox]) as lab:
+        found = await regression.featured(lab, older, newer, [firefox], Checkout(CORPUS), list(wanted))
+    assert {one.test: one.case for one in found.tried} == wanted
+
+
+def test_tests_that_a_step_touched_are_known_where_its_history_is(checkout: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(checkout)]
+    assert Checkout(checkout).touched(build("chromium@108"), build("chromium@116")) is None
+    subprocess.run([*git, "init", "-q"], check=True)
+    commits = []
+    steps = (("css/a/green.html", "Cr-Commit-Position: refs/heads/main@{#11}"), ("css/b/well.html", "more"))
+    for number, (path, message) in enumerate([("css/a/red.html", "first"), *steps]):
+        with (checkout / path).open("a") as file:
+            file.write("<!-- touched -->")
+        subprocess.run([*git, "add", path], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", f"{number}\n\n{message}"], check=True)
+        subprocess.run([*git, "tag", f"9{number}.0.1.2"], check=True)
+        rev = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+        commits.append(rev.stdout.strip())
+
+    def built(name: str, version: str) -> Build:
+        return Build(name, "chromium", version, "path")
+
+    found = Checkout(checkout)
+    tags = [built(f"chromium@9{n}.0.1.2", f"9{n}.0.1.2") for n in range(3)]
+    assert found.touched(tags[0], tags[1]) == {"css/a/green.html"}
+    assert found.touched(tags[0], tags[2]) == {"css/a/green.html", "css/b/well.html"}
+    assert found.touched(built(commits[1], "?"), built(commits[2], "?")) == {"css/b/well.html"}
+    assert found.touched(built("chromium@r11", "r11"), tags[2]) == {"css/b/well.html"}
+    assert found.touched(tags[0], built("chromium@r12", "r12")) is None
+    page = Case(b"<p style='writing-mode: vertical-rl'>x")
+    assert found.near(page, 5, {"css/b/well.html"}) == ["css/b/well.html"] and found.near(page, 5, ()) == []
+
+
+# Release 2 broke the one and mended the other; release 9 is right about both.
+DRAW = """
+import sys
+from PIL import Image
+version, page, png = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+words = open(page).read()
+wrong = ("broken" in words and 2 <= version < 9) or ("mended" in words and version < 2)
+Image.new("RGB", (800, 600), "red" if wrong else "green").save(png)
+"""
+
+
+def test_a_hunt_over_any_renderers_and_inputs(tmp_path: Path) -> None:
+    program = tmp_path / "draw.py"
+    program.write_text(DRAW)
+    names = [f"cmd:{sys.executable} {program} {version} {{page}} {{png}}" for version in range(4)]
+    (tmp_path / "releases.txt").write_text("\n".join(names))
+    reference = f"cmd:{sys.executable} {program} 9 {{page}} {{png}}"
+    own = tmp_path / "own"
+    own.mkdir()
+    for name, text in (("same.svg", "plain"), ("broken.svg", "one\nbroken\n"), ("mended.pdf", "mended two")):
+        (own / name).write_text(text)
+    words = ["--from", own, "--reference", reference, "--store", tmp_path / "store", "--measure", "exact"]
+    command = [sys.executable, "-m", "moire.cli", "hunt", "regression", *words, "--history", tmp_path / "releases.txt"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "store" / "regression-1" / "report.json").read_text())
+    assert told["summary"]["pages"] == 3 and told["summary"]["candidates"] == told["summary"]["bisected"] == 2
+    by_bug = {one["bug"]: one for one in told["findings"]}
+    assert all(one["step"] == names[1:3] and one["stage"] == "undecided" for one in told["findings"])
+    assert by_bug[True]["html"].split() == ["broken"] and by_bug[True]["interop"][reference]["case"] == "3"
+    missing = subprocess.run(list(map(str, command[:-2])), capture_output=True, text=True, timeout=60)
+    assert missing.returncode == 2 and "--history" in missing.stderr

@@ -13,7 +13,8 @@ import pytest
 
 from conftest import SHARED
 from moire.browsers.lab import Lab
-from moire.hunts.update import Source, UpdateHunt
+from moire.hunts.source import Source
+from moire.hunts.update import UpdateHunt
 from moire.inspect.page import apart
 from moire.nouns import Build, Case, Environment, Operation, Shot, UsageError, operation
 from moire.nouns.update import OPERATIONS, read, written
@@ -391,7 +392,7 @@ async def test_known_bugs_of_chromium_108_are_found(older: Build) -> None:
 
 def test_a_hunt_learns_from_what_it_found(chromium: Build, tmp_path: Path) -> None:
     pages = Pages(still.weights(web.weights()))
-    hunt = UpdateHunt([chromium], Source(pages, 1, 2000, 3), EXACT, Blobs(tmp_path))
+    hunt = UpdateHunt([chromium], Source(pages, 1, 2000), 3, EXACT, Blobs(tmp_path))
 
     def drawn(first: int) -> list[tuple[bytes, list[Operation]]]:
         return [(case.html, list(case.update)) for case in map(hunt.case, range(first, first + 60))]
@@ -408,7 +409,7 @@ def test_a_hunt_learns_from_what_it_found(chromium: Build, tmp_path: Path) -> No
     hunt.learn(known, 200)
     after = drawn(200)
     assert all(now < then for now, then in zip(often(after), often(before), strict=True))
-    again = UpdateHunt([chromium], Source(Pages(still.weights(web.weights())), 1, 2000, 3), EXACT, Blobs(tmp_path))
+    again = UpdateHunt([chromium], Source(Pages(still.weights(web.weights())), 1, 2000), 3, EXACT, Blobs(tmp_path))
     again.learn([*known, found(300, False)], 200)
     assert [again.case(number).html for number in range(200, 220)] == [html for html, _ in after[:20]]
     assert declared(Case(b"<p>", update=(

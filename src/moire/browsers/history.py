@@ -17,6 +17,7 @@ from .. import home
 from ..nouns import Build, MoireError, UsageError
 from . import names, shelf
 from .download import Progress
+from .git import git
 from .sources.base import Offer
 
 Ready = Callable[[Progress], Build]
@@ -81,8 +82,8 @@ def _installed(offer: Offer, base_url: str, like: Build, progress: Progress) -> 
     return replace(build, name=name, flags=like.flags, environ=like.environ, prefs=like.prefs)
 
 
-def listed(file: Path) -> list[Stop]:
-    """Builds by name, one a line, the oldest first."""
+def listed(file: Path, first: str | None = None, last: str | None = None) -> list[Stop]:
+    """Builds by name, one a line, the oldest first; from one of them to another, where they are given."""
     try:
         lines = [line.strip() for line in file.read_text("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError):
@@ -93,7 +94,18 @@ def listed(file: Path) -> list[Stop]:
     twice = next((name for name in wanted if wanted.count(name) > 1), "")
     if twice:
         raise UsageError(f"{file} names {twice} twice.", "Name each build once.")
-    return [Stop(name, partial(_named, name)) for name in wanted]
+    unknown = next((name for name in (first, last) if name is not None and name not in wanted), None)
+    if unknown is not None:
+        raise UsageError(f"{file} does not name {unknown}.", "Name it there, or leave it out here.")
+    begin = wanted.index(first) if first else 0
+    end = wanted.index(last) if last else len(wanted) - 1
+    if begin >= end:
+        raise UsageError(f"{wanted[end]} does not come after {wanted[begin]}.", "The oldest comes first.")
+    return named(wanted[begin : end + 1])
+
+
+def named(names_: Iterable[str]) -> list[Stop]:
+    return [Stop(name, partial(_named, name)) for name in names_]
 
 
 def _named(name: str, progress: Progress) -> Build:
@@ -109,28 +121,17 @@ def commits(folder: Path, first: str, last: str, command: str, runs: str) -> lis
         shlex.split(command)
     except ValueError as error:
         raise UsageError(f"The build command is no command line: {error}.", "Check its quotes.") from None
-    known = [_git(folder, "rev-parse", "--verify", f"{name}^{{commit}}") for name in (first, last)]
-    every = _git(folder, "rev-list", "--first-parent", "--reverse", f"{known[0]}..{known[1]}").split()
+    known = [git(folder, "rev-parse", "--verify", f"{name}^{{commit}}") for name in (first, last)]
+    every = git(folder, "rev-list", "--first-parent", "--reverse", f"{known[0]}..{known[1]}").split()
     if not every or known[1] not in every:
         raise UsageError(f"{first} does not come before {last} in {folder}.", "Name the older commit first.")
-    parents = _git(folder, "rev-list", "--first-parent", known[1]).split()
+    parents = git(folder, "rev-list", "--first-parent", known[1]).split()
     if known[0] not in parents:
         raise UsageError(f"{first} is no first parent of {last}.", "Name commits of one branch.")
     place = home.folder("commits") / hashlib.sha256(f"{folder.resolve()}\0{command}".encode()).hexdigest()[:16]
     return [
         Stop(commit, partial(_built, folder, commit, command, runs, place / commit)) for commit in [known[0], *every]
     ]
-
-
-def _git(folder: Path, *words: str) -> str:
-    program = shutil.which("git")
-    if program is None:
-        raise MoireError("git is not installed.", "Run `apt-get install git`.")
-    done = subprocess.run([program, "-C", str(folder), *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise UsageError(f"git cannot tell: {said[-1] if said else 'no answer'}.", "Check the folder and the commits.")
-    return done.stdout.strip()
 
 
 def _built(folder: Path, commit: str, command: str, runs: str, out: Path, progress: Progress) -> Build:

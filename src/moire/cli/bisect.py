@@ -34,9 +34,7 @@ from .root import cli, run
 @click.option("--source", default="", help="Only builds of this source: npm, debian, snapshots, …")
 @click.option("--base-url", default="", help="A mirror of the archive that --source names.")
 @click.option("--installed", is_flag=True, help="Only builds that are installed; nothing is fetched.")
-@click.option(
-    "--history", "listed", type=click.Path(path_type=Path), metavar="FILE", help="Builds in order, one a line."
-)
+@options.history_option
 @click.option("--git", "repository", type=click.Path(path_type=Path), metavar="DIR", help="A history of commits.")
 @click.option("--build-command", default="", metavar="CMD", help="With --git: builds {commit} into the folder {out}.")
 @click.option("--runs", default="{out}/chrome", show_default=True, metavar="BUILD", help="What CMD has built.")
@@ -114,15 +112,7 @@ def _history(
     repository: Path | None, build_command: str, runs: str,
 ) -> Sequence[Stop]:  # fmt: skip
     if listed is not None:
-        stops = history.listed(listed)
-        names = [stop.name for stop in stops]
-        unknown = next((name for name in ends if name is not None and name not in names), None)
-        if unknown is not None:
-            raise UsageError(f"{listed} does not name {unknown}.", "Name it there, or leave it out here.")
-        first, last = (names.index(name) if name else at for name, at in zip(ends, (0, len(names) - 1), strict=True))
-        if first >= last:
-            raise UsageError(f"{names[last]} does not come after {names[first]}.", "The oldest comes first.")
-        return stops[first : last + 1]
+        return history.listed(listed, *ends)
     if ends[0] is None or ends[1] is None:
         raise UsageError("Two ends are needed.", "Give --good BUILD and --bad BUILD.")
     if repository is not None:

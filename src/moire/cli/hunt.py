@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from ..browsers import dates, shelf
+from ..browsers import dates, history, shelf
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import begin
 from ..hunts.run import Hunt, Judged, Told, follow
@@ -54,6 +54,9 @@ def run_options(function: F) -> F:
             click.option("--pages", type=click.IntRange(1), help="How many pages to show; 500 if no --time is given."),
             click.option("--time", "seconds", callback=seconds, metavar="TIME", help="How long: 90s, 30m, 8h."),
             click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages."),
+            click.option(
+                "--from", "folder", type=click.Path(path_type=Path), help="Your own pages, a folder, not made ones."
+            ),
             sources.size_option,
             sources.page_options,
             click.option("--name", default="", help="What to call the run; by default its kind and a number."),
@@ -126,8 +129,9 @@ def change(base: str, new_: str, **how: Any) -> int:
 
 
 @hunt.command()
-@click.option("--base", required=True, metavar="BUILD", help="The older build.")
-@click.option("--new", "new_", required=True, metavar="BUILD", help="The newer build, of the same engine.")
+@click.option("--base", metavar="BUILD", help="The older build.")
+@click.option("--new", "new_", metavar="BUILD", help="The newer build, of the same engine.")
+@options.history_option
 @click.option(
     "--reference",
     "references",
@@ -140,7 +144,8 @@ def change(base: str, new_: str, **how: Any) -> int:
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
 @run_options
 def regression(
-    base: str, new_: str, references: tuple[str, ...], wpt: Path | None, installed: bool, **how: Any
+    base: str | None, new_: str | None, listed: Path | None, references: tuple[str, ...], wpt: Path | None,
+    installed: bool, **how: Any,
 ) -> int:  # fmt: skip
     """Look for what a newer build shows otherwise than an older one, and say which step broke it, in which stage.
 
@@ -151,22 +156,28 @@ def regression(
     Examples:
       moire hunt regression --base chromium@108 --new chromium@116 --reference firefox@153
       moire hunt regression --base chromium@150 --new chromium@156 --wpt ~/wpt --time 1h
+      moire hunt regression --base chromium@156 --new 'chromium@156?flags=--enable-features=X'
+      moire hunt regression --history releases.txt --from my-pages --reference firefox@153
     """
+    between = [stop.name for stop in history.listed(listed, base, new_)] if listed is not None else []
+    if between:
+        base, new_ = between[0], between[-1]
+    if base is None or new_ is None:
+        raise UsageError("Two builds are needed.", "Give --base BUILD and --new BUILD, or --history FILE.")
     if not references:
         (newer,) = options.builds((new_,))
         known = dates.nearest(newer, [build for build in shelf.installed() if build.engine == "firefox"])
         if known is None:
             raise UsageError("There is no reference.", "Install Firefox, or name one: --reference webkit@2.50.")
         references = (f"firefox@{known.version}",)
-    settings = {"wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed}
+    settings = {
+        "wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed, "history": between,
+    }  # fmt: skip
     return _begin("regression", (base, new_), references, settings, lambda weights: weights, **how)
 
 
 @hunt.command()
 @click.argument("builds", nargs=-1, required=True, metavar="BUILD...")
-@click.option(
-    "--from", "folder", type=click.Path(path_type=Path), help="Your own pages, a folder, instead of made ones."
-)
 @click.option(
     "--operations", default=4, show_default=True, type=click.IntRange(1, 50), help="Updates a page, at the most."
 )
@@ -176,10 +187,7 @@ def regression(
 @click.option("--no-guidance", is_flag=True, help="Draw by fixed weights, whatever was found.")
 @click.option("--measure", default="exact", show_default=True, help="What counts as different.")
 @run_options
-def update(
-    builds: tuple[str, ...], folder: Path | None, operations: int, references: tuple[str, ...], no_guidance: bool,
-    **how: Any,
-) -> int:  # fmt: skip
+def update(builds: tuple[str, ...], operations: int, references: tuple[str, ...], no_guidance: bool, **how: Any) -> int:
     """Look for pages that a script changes and that then look otherwise than the same page loaded fresh.
 
     Needs no other browser to compare with: every difference is a bug of the build itself.
@@ -190,26 +198,31 @@ def update(
       moire hunt update chromium@156 firefox@153 --time 30m --reference webkit@2.50
       moire hunt update firefox@153 --from my-pages --operations 8
     """
-    own = _own_pages(folder) if folder is not None else []
-    settings = {"operations": operations, "guided": not no_guidance, "own": own}
+    settings = {"operations": operations, "guided": not no_guidance}
     return _begin("update", builds, references, settings, still.weights, **how)
 
 
-def _own_pages(folder: Path) -> list[list[str]]:
+# What there is to show, and what can be changed by script while it is shown.
+_SHOWN = (".html", ".htm", ".xht", ".xhtml", ".svg", ".pdf")
+_CHANGED = (".html", ".htm")
+
+
+def _own_pages(folder: Path, suffixes: Sequence[str]) -> list[list[str]]:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder.", "Give --from the folder that your pages are in.")
-    found = sorted(p.resolve() for p in folder.rglob("*") if p.suffix.lower() in (".html", ".htm") and p.is_file())
+    found = sorted(p.resolve() for p in folder.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
     if not found:
-        raise UsageError(f"There are no pages in {folder}.", "Pages end in .html or .htm.")
+        raise UsageError(f"There are no pages in {folder}.", f"Pages end in {', '.join(suffixes)}.")
     return [[str(path), begin.digest(path)] for path in found]
 
 
 def _begin(
     kind: str, tested: Sequence[str], references: Sequence[str], settings: dict[str, Any],
     shaped: Callable[[dict[str, int]], dict[str, int]], *, pages: int | None, seconds: float, seed: int, size: int,
-    measure: str, name: str, store: Path, output: Path | None, fail_on_finding: bool, deadline: float,
-    serve_host: str, **how: Any,
+    measure: str, folder: Path | None, name: str, store: Path, output: Path | None, fail_on_finding: bool,
+    deadline: float, serve_host: str, **how: Any,
 ) -> int:  # fmt: skip
+    own = _own_pages(folder, _CHANGED if kind == "update" else _SHOWN) if folder is not None else []
     builds = options.builds((*tested, *references))
     options.the_measure(measure)
     lab_options = options.lab(deadline, serve_host)
@@ -221,13 +234,18 @@ def _begin(
     if twice and kind == "update":
         raise UsageError(f"{twice[0]} is named twice.", "Name each build once.")
     options.folder_for(output)
-    asked = [build for build in builds[: len(tested)] if build.engine != "command"]
+    # Nobody need be asked what pages may hold if there are pages; operations are made all the same.
+    makes = kind == "update" or not own
+    asked = [build for build in builds[: len(tested)] if build.engine != "command" and makes]
+    if own and kind != "update":
+        # Once each: the same page again would look the same.
+        pages = min(pages or len(own), len(own))
     with Store(store) as kept:
         weights = shaped(sources.weights(builds=asked, **how))
         whole = {
             "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
             "pages": pages or (0 if seconds else 500), "seconds": seconds, "seed": seed, "size": size,
-            "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), **settings,
+            "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own, **settings,
         }  # fmt: skip
         # What cannot be hunted for leaves no run behind.
         begin.hunt(kind, whole, builds, kept)

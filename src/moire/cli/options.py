@@ -62,6 +62,13 @@ def store_option(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def history_option(function: F) -> F:
+    return click.option(
+        "--history", "listed", type=click.Path(path_type=Path), metavar="FILE",
+        help="Builds in order, one a line; the first and the last are the ends, unless others are named.",
+    )(function)  # fmt: skip
+
+
 def lab(deadline: float, serve_host: str) -> LabOptions:
     if not 0 < deadline < math.inf:
         raise UsageError(f"--deadline {deadline:g} leaves no time.", "Give seconds above 0.")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..browsers import history
 from ..browsers.lab import LabOptions
 from ..nouns import Build, UsageError
 from ..pages.make import Pages
@@ -17,34 +18,36 @@ from ..wpt.near import Checkout
 from .change import ChangeHunt
 from .regression import RegressionHunt
 from .run import Budget, Hunt
-from .update import Source, UpdateHunt
+from .source import Source
+from .update import UpdateHunt
 
 
 def hunt(
     kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store: Store, options: LabOptions | None = None
 ) -> Hunt:
     """`builds` are those that the settings name, in that order: first those under test."""
-    blobs = store.blobs
-    pages = Pages(json.loads(blobs.read(settings["weights"])))
-    how = pages, settings["seed"], settings["size"], measure(settings["measure"]), blobs
-    if kind == "change":
-        return ChangeHunt(builds, *how)
-    if kind == "regression":
-        checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
-        seen = store.folder / BISECT
-        for reference in builds[2:]:
-            if reference.engine == builds[0].engine:
-                raise UsageError(f"{reference.name} is no independent reference.", "Name another engine.")
-        made = RegressionHunt(
-            builds[:2], *how, builds[2:], checkout, seen, settings["offered"], options or LabOptions()
-        )
-        # Two builds without a history in common are known for it now.
-        made.history()
-        return made
     own = [Path(name) for name, _ in settings["own"]]
-    source = Source(pages, settings["seed"], settings["size"], settings["operations"], own)
+    pages = Pages(json.loads(store.blobs.read(settings["weights"])))
+    source = Source(pages, settings["seed"], settings["size"], own)
+    seen = measure(settings["measure"])
     tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
-    return UpdateHunt(tested, source, how[3], blobs, settings["guided"], others)
+    if kind == "change":
+        return ChangeHunt(tested, source, seen, store.blobs)
+    if kind == "update":
+        return UpdateHunt(tested, source, settings["operations"], seen, store.blobs, settings["guided"], others)
+    for reference in others:
+        if reference.engine == tested[0].engine != "command" or any(map(reference.same_program, tested)):
+            raise UsageError(f"{reference.name} is no independent reference.", "Name another engine.")
+    # Two builds without a history in common are known for it now.
+    if settings["history"]:
+        stops = history.named(settings["history"])
+    else:
+        stops = history.between(tested[0], tested[1], offered=settings["offered"])
+    checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
+    place = store.folder / BISECT
+    return RegressionHunt(
+        tested, source, seen, store.blobs, stops, others, checkout, place, options or LabOptions()
+    )  # fmt: skip
 
 
 # What bisections of a store's runs have seen.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Shot
 from ..oracles.change import screen_and_confirm
-from ..pages.make import Pages
 from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
@@ -16,6 +15,7 @@ from ..triage.bisect import Visits
 from ..triage.reduce import Differs, Signature
 from .finding import Looking
 from .run import Judged, nothing_more
+from .source import Source
 
 # Questions of a reduction at once: each is a render in two builds, which fills two cores.
 AHEAD = 1
@@ -24,9 +24,7 @@ AHEAD = 1
 @dataclass
 class ChangeHunt:
     builds: Sequence[Build]
-    pages: Pages
-    seed: int
-    size: int
+    source: Source
     measure: Measure
     blobs: Blobs
 
@@ -35,8 +33,7 @@ class ChangeHunt:
         return " | ".join(build.name for build in self.builds)
 
     def case(self, number: int) -> Case:
-        """Page n of a seed is the same page however many are asked for."""
-        return self.pages.page(self.seed * 1_000_000 + number, self.size)
+        return self.source.case(number)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
         return None

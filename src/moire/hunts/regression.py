@@ -27,39 +27,34 @@ MOST_DIFFERENCES = 10
 
 @dataclass
 class RegressionHunt(ChangeHunt):
-    references: Sequence[Build] = ()
-    checkout: Checkout | None = None
+    # From the one build to the other.
+    stops: Sequence[Stop]
+    references: Sequence[Build]
+    checkout: Checkout | None
     # Where bisection keeps what it saw.
-    folder: Path = field(default_factory=Path)
-    # Builds between the two that are not installed are fetched.
-    offered: bool = True
+    folder: Path
     options: LabOptions = field(default_factory=LabOptions)
-
-    def history(self) -> list[Stop]:
-        return history.between(self.builds[0], self.builds[1], offered=self.offered)
 
     async def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
         """Each finding with its step, and what the oracles say of that; all of them bisected together."""
         open_ones = [one for one in known if one.kind == "different" and "step" not in one.details]
         if not open_ones:
             return
-        stops = self.history()
         cases = [case_of(self.blobs, one) for one in open_ones]
         view = Pictures(self.measure, self.options)
         versions = " ".join(build.version for build in self.builds)
         memory = Memory(self.folder, f"{view.way} {versions}")
-        results = await bisect(stops, cases, view, memory, told)
+        results = await bisect(self.stops, cases, view, memory, told)
         found = sorted(zip(open_ones, cases, results, strict=True), key=lambda one: (_step(one[2]), one[0].number))
         settled = [one for one in known if "step" in one.details]
         for step, own in groupby(found, key=lambda one: _step(one[2])):
-            async for finding in self._judged(step, list(own), stops, memory):
+            async for finding in self._judged(step, list(own), memory):
                 settled.append(_placed(finding, settled))
                 yield settled[-1]
 
     async def _judged(
-        self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], stops: Sequence[Stop],
-        memory: Memory,
-    ) -> AsyncIterator[Finding]:  # fmt: skip
+        self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], memory: Memory
+    ) -> AsyncIterator[Finding]:
         """Findings of one step share the browsers that it takes to judge them."""
         if step == ("", ""):
             for finding, _, result in own:
@@ -70,7 +65,7 @@ class RegressionHunt(ChangeHunt):
                 told = {"step": [], "bug": False, "why": f"no step was found: {reason}"}
                 yield replace(finding, details={**finding.details, **told, "skipped": dict(result.skipped)})
             return
-        before, after = (next(stop for stop in stops if stop.name == name).ready(lambda *_: None) for name in step)
+        before, after = (next(stop for stop in self.stops if stop.name == name).ready(lambda *_: None) for name in step)
         async with Lab(list(dict.fromkeys([before, after, *self.references])), self.options) as lab:
             for finding, case, result in own:
                 assert isinstance(result, Bisected)

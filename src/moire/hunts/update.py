@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Failure, Shot, UsageError
 from ..oracles import update
 from ..oracles.change import CONFIRMATIONS, differ, together
 from ..oracles.reload import reloaded
-from ..pages.make import Pages
 from ..pages.read import declared
 from ..pages.update.draw import USUAL, Updates
 from ..pixels import Measure
@@ -23,31 +21,13 @@ from ..triage.reduce import Signature, Stale
 from ..wpt.export import reftest
 from .finding import Looking
 from .run import Judged, nothing_more
+from .source import Source
 
 # Questions of a reduction at once: each keeps one tab busy.
 AHEAD = 2
 MOST_NAMED = 3
 # Nothing is drawn so many times less or more than usual, whatever it has brought.
 LEAST, MOST = 0.125, 4.0
-
-
-@dataclass(frozen=True)
-class Source:
-    """Pages and operations by number: generated, or the user's own pages in turn."""
-
-    pages: Pages
-    seed: int
-    size: int
-    operations: int
-    own: Sequence[Path] = ()
-
-    def case(self, number: int, weights: Mapping[str, int]) -> Case:
-        seed = self.seed * 1_000_000 + number
-        if self.own:
-            case = replace(Case.from_file(self.own[number % len(self.own)]), seed=seed)
-        else:
-            case = self.pages.page(seed, self.size)
-        return Updates(self.pages, weights).updated(case, seed, 1 + number % self.operations)
 
 
 def _worth(known: Sequence[Finding], detail: str) -> dict[str, float]:
@@ -62,6 +42,8 @@ def _worth(known: Sequence[Finding], detail: str) -> dict[str, float]:
 class UpdateHunt:
     builds: Sequence[Build]
     source: Source
+    # A page, at the most.
+    operations: int
     measure: Measure
     blobs: Blobs
     guided: bool = True
@@ -70,7 +52,9 @@ class UpdateHunt:
     _weights: Mapping[str, int] = field(default_factory=lambda: USUAL, init=False)
 
     def case(self, number: int) -> Case:
-        return self.source.case(number, self._weights)
+        case = self.source.case(number)
+        assert case.seed is not None
+        return Updates(self.source.pages, self._weights).updated(case, case.seed, 1 + number % self.operations)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
         """Towards operations and properties that bring something new, away from those that bring what is known."""

@@ -33,15 +33,15 @@ class Judgement:
 
 async def judge(
     lab: Lab, before: Build, after: Build, references: Sequence[Build], case: Case, measure: Measure,
-    checkout: Checkout | None = None, tests: Sequence[str] | None = None,
+    checkout: Checkout | None = None,
 ) -> Judgement:  # fmt: skip
-    """`before` and `after` are the builds round the step, as bisection found them. `tests` are those that the step
-    touched, where that is known; else they are found in the checkout."""
+    """`before` and `after` are the builds round the step, as bisection found them. Tests are those that the step
+    touched, where that is known; else those near the page."""
     first = await interoperable(lab, before, after, references, case, measure)
     if not first.bug or checkout is None:
         return Judgement(first.bug, first.reason, first)
     agreeing = [build for build in references if first.opinions[build.name].case == "3"]
-    paths = list(tests) if tests is not None else checkout.near(case, MOST_TESTS)
+    paths = checkout.near(case, MOST_TESTS, checkout.touched(before, after))
     second = await featured(lab, before, after, agreeing, checkout, paths)
     return Judgement(second.bug, second.reason, first, second)
 

@@ -21,6 +21,8 @@ _HEAD = re.compile(rb"<head(?:\s[^>]*)?>|<!doctype[^>]*>", re.IGNORECASE)
 
 def in_ahem(case: Case) -> Case:
     """The page with every letter in Ahem. The sheet comes first: a page may end in the middle of anything."""
+    if not case.name.lower().endswith((".html", ".htm", ".xht", ".xhtml", ".svg")):
+        return case
     if case.name.lower().endswith((".xht", ".xhtml", ".svg")):
         space = "2000/svg" if case.name.lower().endswith(".svg") else "1999/xhtml"
         return replace(case, html=ended(case, f'<style xmlns="http://www.w3.org/{space}">{_AHEM}</style>'))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from .. import home
-from ..nouns import Case, UsageError
+from ..browsers.git import git
+from ..nouns import Build, Case, MoireError, UsageError
 from ..pages.read import declared, features
 from .test import read
 
@@ -41,18 +42,45 @@ class Checkout:
     def __len__(self) -> int:
         return len(self._words)
 
-    def near(self, case: Case, most: int) -> list[str]:
-        """The paths of tests that have most in common with a page, rare things first; never the page itself."""
+    def near(self, case: Case, most: int, among: Collection[str] | None = None) -> list[str]:
+        """The paths of tests that have most in common with a page, rare things first; never the page itself. Those
+        `among` others are about it for another reason, whatever they share."""
         own = words(case)
         scores: dict[str, float] = {}
         for path, others in self._words.items():
             shared = own.intersection(others)
             score = sum(math.log(len(self._words) / self._often[word]) for word in shared)
             # Of two that share as much, the one that is about nothing else is nearer.
-            if score >= LEAST:
-                scores[path] = score / math.sqrt(len(others))
+            if score >= LEAST if among is None else path in among:
+                scores[path] = score / math.sqrt(max(1, len(others)))
         best = sorted(scores, key=lambda path: (-scores[path], path))
         return [path for path in best[: most + 1] if (self.root / path).read_bytes() != case.html][:most]
+
+    def touched(self, before: Build, after: Build) -> frozenset[str] | None:
+        """Tests that were changed between two builds, where the checkout is a part of the repository that they were
+        built from: a commit each, or a tag of their version, as Chromium's are. None if it is not."""
+        try:
+            first, last = (_revision(self.root, build) for build in (before, after))
+            changed = git(self.root, "diff", "--name-only", "--relative", first, last).splitlines()
+        except MoireError:
+            return None
+        return frozenset(path for path in changed if path in self._words)
+
+
+def _revision(root: Path, build: Build) -> str:
+    if build.version.startswith("r"):
+        # A position on Chromium's main line.
+        mark = f"^Cr-Commit-Position: refs/heads/[a-z]*@{{#{build.version[1:]}}}"
+        found = git(root, "log", "--all", "-1", "--format=%H", f"--grep={mark}")
+        if not found:
+            raise UsageError(f"No commit is {build.version}.")
+        return found
+    for name in (build.name, build.version):
+        try:
+            return git(root, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+        except UsageError:
+            continue
+    raise UsageError(f"No commit is {build.name}.")
 
 
 def _files(root: Path) -> Iterable[Path]:
