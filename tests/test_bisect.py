@@ -156,6 +156,15 @@ def test_bisect_takes_a_list_a_command_or_a_git_history(tmp_path: Path) -> None:
     ]:  # fmt: skip
         done = moire("bisect", page, *words)
         assert done.returncode == code and remedy in done.stderr and "Traceback" not in done.stderr, done.stderr
+    # What was alike once need not be so for good: the program may be another by now.
+    (tmp_path / "two.txt").write_text("\n".join(names[3:]))
+    assert moire("bisect", page, "--history", tmp_path / "two.txt").returncode == 5
+    program.write_text(DRAW.replace("step <= version", "step + 2 <= version"))
+    again = moire("bisect", page, "--history", tmp_path / "two.txt", "--json")
+    assert json.loads(again.stdout)["culprit"] == names[4], again.stderr
+    program.write_text(DRAW)
+    long = moire("bisect", page, *releases, "--", "sh", "-c", f"exit 125 # {'x' * 300}")
+    assert long.returncode == 5 and "cannot tell" in long.stderr
     repository = tmp_path / "src"
     repository.mkdir()
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(repository)]
@@ -165,8 +174,9 @@ def test_bisect_takes_a_list_a_command_or_a_git_history(tmp_path: Path) -> None:
         subprocess.run([*git, "add", "."], check=True)
         subprocess.run([*git, "commit", "-q", "-m", str(version)], check=True)
         subprocess.run([*git, "tag", f"v{version}"], check=True)
-    build = "sh -c 'git show {commit}:version > {out}/version'"
-    runs = f"cmd:sh -c '{sys.executable} {program} $(cat {{out}}/version) {{page}} {{png}}'"
+    # A build may know its own place, and say what is no text.
+    build = "sh -c 'git show {commit}:version > {out}/version; echo {out} > {out}/place; printf \\\\377'"
+    runs = f"cmd:sh -c '{sys.executable} {program} $(cat $(cat {{out}}/place)/version) {{page}} {{png}}'"
     words = (
         "bisect",
         page,

@@ -183,8 +183,7 @@ def test_tests_near_a_page_are_those_that_share_what_is_rare(checkout: Path) -> 
     assert len(found) == 12
     page = Case(b"<p style='writing-mode: vertical-rl'>x")
     assert found.near(page, 1) == ["css/b/zoom.html"]
-    same = Case((checkout / "css/b/zoom.html").read_bytes())
-    assert "css/b/zoom.html" not in found.near(same, 5)
+    assert found.near(page, 1, besides=[(checkout / "css/b/zoom.html").read_bytes()]) != ["css/b/zoom.html"]
     with pytest.raises(UsageError):
         Checkout(checkout / "none")
 
@@ -341,6 +340,28 @@ words = open(page).read()
 wrong = ("broken" in words and 2 <= version < 9) or ("mended" in words and version < 2)
 Image.new("RGB", (800, 600), "red" if wrong else "green").save(png)
 """
+
+
+async def test_each_step_has_its_examples_whatever_a_page_was_called_before(tmp_path: Path) -> None:
+    program = tmp_path / "draw.py"
+    program.write_text(DRAW.replace("2 <= version < 9", "int(words[-1]) <= version < 9"))
+    names = [f"cmd:{sys.executable} {program} {version} {{page}} {{png}}" for version in (1, 2, 3)]
+    reference = build(f"cmd:{sys.executable} {program} 9 {{page}} {{png}}")
+    with Store(tmp_path / "store") as store:
+        hunt = RegressionHunt(
+            [build(names[0]), build(names[-1])], Source(Pages(web.weights()), 1, 2000), EXACT, store.blobs,
+            history.named(names), [reference], None, tmp_path / "bisect",
+        )  # fmt: skip
+        known = []
+        for number, step in enumerate([2, 2, 2, 2, 3, 3, 3, 3]):
+            judged = Judged(Case(f"broken {step}".encode(), f"{number}.txt"), "pair", Verdict("different"))
+            state = "example" if number < 3 else "duplicate"
+            known.append(Finding(number, "pair", state, "different", "rough", facts(store.blobs, judged, judged.case)))
+        settled = {one.number: one async for one in hunt.settle(known, Visits())}
+    states = ["example", "example", "example", "duplicate"]
+    assert [settled[number].state for number in range(8)] == states * 2
+    assert [settled[number].details["step"] for number in (0, 4)] == [names[:2], names[1:]]
+    assert all(one.details["bug"] and one.details["figures"]["pixels"] == 480_000 for one in settled.values())
 
 
 def test_a_hunt_over_any_renderers_and_inputs(tmp_path: Path) -> None:

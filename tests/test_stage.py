@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from moire.browsers import names
 from moire.browsers.lab import Lab
 from moire.inspect.stage import Look, Staged, painted, path, staged
 from moire.nouns import Build, Case, Dump, DumpNode
@@ -105,3 +106,39 @@ def test_stage_says_it_in_words_and_json(tmp_path: Path) -> None:
     assert {"node", "property", "a", "b"} == set(row["differences"][0])
     wrong = subprocess.run([*moire, "chromium@108", "cmd:true"], capture_output=True, text=True, timeout=120)
     assert wrong.returncode == 2 and "only makes pictures" in wrong.stderr
+
+
+MOTION = "@media (prefers-reduced-motion) {{ {} }}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "page"),
+    [
+        # The window shows what lies far down in the page.
+        (
+            "layout",
+            "<style>body { height: 5000px } p { margin: 2000px 0 0; width: 90px; height: 90px; background: navy }"
+            + MOTION.format("p { width: 50px }")
+            + "</style><p></p><script>scrollTo(0, 1900)</script>",
+        ),
+        # What is drawn outside of a box comes from where the box is.
+        (
+            "layout",
+            "<style>p { width: max-content; height: 9px; box-shadow: 300px 200px navy } i { display: inline-block }"
+            + MOTION.format("i { padding-left: 50px }")
+            + "</style><p><i style='visibility: hidden; height: 5px'></i></p>",
+        ),
+        # Nobody looks into frames.
+        (
+            "undecided",
+            "<style>iframe { border: 0 }</style><iframe srcdoc='<style>p { height: 50px; background: navy }"
+            + MOTION.format("p { background: red }")
+            + "</style><p></p>'></iframe>",
+        ),
+    ],
+)
+async def test_what_only_seems_to_be_paint_is_not_called_so(chromium: Build, wanted: str, page: str) -> None:
+    other = names.resolve("chromium@156?flags=--force-prefers-reduced-motion")
+    async with Lab([chromium, other]) as lab:
+        found = await stage(lab, chromium, other, Case(f"<!DOCTYPE html>{page}".encode()))
+    assert isinstance(found, Staged) and found.stage == wanted, found

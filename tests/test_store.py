@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moire.hunts.run import Judged, confirmed, facts
+from moire.hunts.run import Budget, Judged, Told, confirmed, facts, follow, nothing_more
 from moire.nouns import Case, UsageError, Verdict, operation
 from moire.pixels import encode
 from moire.reports.run import write
@@ -122,6 +123,72 @@ def test_verbs_say_what_is_missing(tmp_path: Path, store: Path) -> None:
         assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr, (words, done.stderr)
     with Store(store) as kept:
         assert kept.runs() == []
+
+
+def test_what_pages_say_is_kept_and_shown_whatever_it_is(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        run = store.begin("update", "", {"builds": ["b"], "measure": "exact"})
+        verdict = Verdict("untestable", "half a character \ud800, [/x] and [object Object]")
+        store.done(run, [PageRow(0, "b", verdict.kind, verdict.reason)], 1.0)
+        case = Case(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "own/drawing.SVG")
+        judged = Judged(case, "b", Verdict("different"), [("one", PNG), ("other", PNG)])
+        store.keep(run, Finding(1, "b", "example", "different", "words", facts(store.blobs, judged, case)))
+        index = write(store, run, tmp_path / "report")
+    done = moire("runs", "show", "update-1", "--store", tmp_path)
+    assert done.returncode == 0 and "[/x] and [object Object]" in done.stdout, done.stderr
+    # A page stays what it is by its name.
+    assert (tmp_path / "report" / "finding-001" / "page.svg").read_bytes() == case.html
+    assert "finding-001/page.svg" in index.read_text() and "page.html" not in index.read_text()
+
+
+def test_a_store_without_room_says_so(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        run = store.begin("update", "", {})
+        ((pages,),) = store._all("PRAGMA page_count")
+        store._all(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match="no room"):
+            store.keep(run, Finding(0, "b", "confirmed", "different", "s", {"long": "x" * 100_000}))
+        assert store.findings(run) == []
+        store.done(run, [PageRow(0, "b", "same")], 0.0)
+
+
+class _Once:
+    """A hunt that finds nothing, any more."""
+
+    builds = ()
+
+    def __init__(self) -> None:
+        self.looked: list[Judged] = []
+
+    def case(self, number: int) -> Case:
+        return Case(b"<p>", seed=number)
+
+    async def judge(self, lab: object, case: Case) -> list[Judged]:
+        return [Judged(case, "b", Verdict("same"))]
+
+    async def look_into(self, lab: object, judged: Judged, number: int, known: object) -> Finding:
+        self.looked.append(judged)
+        return Finding(number, judged.build, "example", "different", "words", {})
+
+    def learn(self, known: object, number: int) -> None:
+        return None
+
+    def settle(self, known: object, told: object) -> Any:
+        return nothing_more()
+
+
+async def test_what_was_confirmed_is_looked_into_after_a_break_whatever_is_seen_then(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        run = store.begin("update", "", {})
+        store.done(run, [PageRow(0, "b", "same")], 1.0)
+        judged = Judged(Case(b"<p>", seed=1), "b", Verdict("different", "why"), [("updated", PNG)])
+        store.keep(run, confirmed(store.blobs, 1, judged))
+        hunt = _Once()
+        lab: Any = None
+        assert await follow(store, run, hunt, lab, Budget(pages=4), asyncio.Event(), Told())
+        assert [(one.verdict.reason, one.pictures) for one in hunt.looked] == [("why", [("updated", PNG)])]
+        assert [(one.number, one.state) for one in store.findings(run)] == [(1, "example")]
+        assert store.next_page(run) == 4
 
 
 def _findings(folder: Path) -> list[dict[str, Any]]:

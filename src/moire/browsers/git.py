@@ -13,7 +13,9 @@ def git(folder: Path, *words: str) -> str:
     program = shutil.which("git")
     if program is None:
         raise MoireError("git is not installed.", "Run `apt-get install git`.")
-    done = subprocess.run([program, "-C", str(folder), *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, "-C", str(folder), *words], capture_output=True, text=True, errors="replace", check=False
+    )
     if done.returncode:
         said = done.stderr.strip().splitlines()
         raise UsageError(f"git cannot tell: {said[-1] if said else 'no answer'}.", "Check the folder and the commits.")

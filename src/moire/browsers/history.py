@@ -4,6 +4,7 @@ the commits of a git repository with a command that builds them."""
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -44,8 +45,14 @@ def between(first: Build, last: Build, source: str = "", base_url: str = "", *, 
     if (first.flags, first.environ, first.prefs) != (last.flags, last.environ, last.prefs):
         raise UsageError("The two builds have other arguments.", "Give both the same ones.")
     if first.position >= last.position:
-        raise UsageError(f"{last.name} is not newer than {first.name}.", "Name the older build first.")
+        raise UsageError(
+            f"{last.name} is not newer than {first.name}.",
+            "The good one is the older, or with --find-fix the newer.",
+        )
     found: dict[tuple[int, ...], Stop] = {}
+    if source:
+        # One that there is not is told, whatever else is asked for.
+        shelf.sources(source, base_url)
     if offered:
         for offer in _offers(first, last, source, base_url):
             ready = partial(_installed, offer, base_url, first)
@@ -101,6 +108,9 @@ def listed(file: Path, first: str | None = None, last: str | None = None) -> lis
     end = wanted.index(last) if last else len(wanted) - 1
     if begin >= end:
         raise UsageError(f"{wanted[end]} does not come after {wanted[begin]}.", "The oldest comes first.")
+    # What both ends are is known now; those between may still turn out to be nothing.
+    for name in (wanted[begin], wanted[end]):
+        names.resolve(name)
     return named(wanted[begin : end + 1])
 
 
@@ -110,6 +120,12 @@ def named(names_: Iterable[str]) -> list[Stop]:
 
 def _named(name: str, progress: Progress) -> Build:
     return names.resolve(name)
+
+
+def stamps(words: Iterable[str]) -> list[tuple[str, int, int]]:
+    """Of words that name files, how the files are told from others of the same name."""
+    files = sorted({word for word in words if os.path.isfile(word)})
+    return [(file, (told := os.stat(file)).st_mtime_ns, told.st_size) for file in files]
 
 
 def commits(folder: Path, first: str, last: str, command: str, runs: str) -> list[Stop]:
@@ -138,17 +154,25 @@ def _built(folder: Path, commit: str, command: str, runs: str, out: Path, progre
     """Once, however many ask for it: what is not built whole is not there."""
     # One at a time: commands may well check the commit out.
     with home.lock(f"commits-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}"):
-        if not out.exists():
-            part = out.with_name(f".{commit}.part")
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir(parents=True)
-            filled = [word.replace("{commit}", commit).replace("{out}", str(part)) for word in shlex.split(command)]
+        # Built where it stays, since builds may hold their own place; the mark says that it is whole.
+        mark = out.with_name(f"{commit}.built")
+        if not mark.exists():
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir(parents=True)
+            filled = [word.replace("{commit}", commit).replace("{out}", str(out)) for word in shlex.split(command)]
             progress(commit, 0, 0)
-            done = subprocess.run(filled, cwd=folder, capture_output=True, text=True, check=False)
-            if done.returncode:
+            try:
+                done = subprocess.run(filled, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
                 said = (done.stderr or done.stdout).strip().splitlines()
-                raise MoireError(f"{commit} cannot be built: {said[-1] if said else f'exit {done.returncode}'}.")
-            part.rename(out)
+                if done.returncode:
+                    words = said[-1] if said else f"exit {done.returncode}"
+                    raise MoireError(f"{commit} cannot be built: {words}.")
+                mark.touch()
+            except OSError as error:
+                raise MoireError(f"{commit} cannot be built: {error.strerror}.") from None
+            finally:
+                if not mark.exists():
+                    shutil.rmtree(out, ignore_errors=True)
     return names.resolve(runs.replace("{out}", str(out)).replace("{commit}", commit)).named(commit)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,8 @@ def written(case: Case) -> Iterator[Path]:
     folder = scratch("case")
     try:
         own = {path: body for path, body in case.resources.items() if inside(path)}
-        page = folder / Path(case.name).name
+        # Commands may be shells, which part words at spaces.
+        page = folder / re.sub(r"\s", "-", Path(case.name).name)
         # What the case itself holds goes before what is on disk, whole folders included.
         taken = {Path(path).parts[0] for path in own} | {page.name}
         if case.root is not None:

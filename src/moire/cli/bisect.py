@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -70,21 +71,28 @@ def bisect_(
         case = replace(case, update=options.operations(operations))
     if command and case.update:
         raise UsageError("Operations and a command are given.", "Leave out one of them.")
+    if not 0 < timeout < math.inf:
+        raise UsageError(f"--timeout {timeout:g} leaves no time.", "Give seconds above 0.")
     options.folder_for(output)
     ends = (bad, good) if find_fix else (good, bad)
     stops = _history(ends, source, base_url, installed, listed, repository, build_command, runs)
     view = _view(case, command, options.the_measure(measure), timeout, options.lab(deadline, serve_host))
-    asked = (case.digest, needed(case), view.way, [stop.name for stop in stops], build_command, runs, deadline)
-    scripts = [Path(word).read_bytes() for word in command if Path(word).is_file()]
-    told = hashlib.sha256(repr((asked, scripts, Path.cwd())).encode()).hexdigest()[:16]
+    asked = (case.digest, needed(case), view.way, [stop.name for stop in stops], build_command, runs, deadline, timeout)
+    # Another program under the same name is another build.
+    programs = history.stamps(word for stop in stops for word in (stop.name, *stop.name.partition(":")[2].split()))
+    told = hashlib.sha256(repr((asked, programs, history.stamps(command), Path.cwd())).encode()).hexdigest()[:16]
     memory = Memory(home.folder("bisections") / told, view.way)
     with bisecting(len(stops)) as bar:
         (result,) = run(bisect(stops, [case], view, memory, Visits(bar.visit, bar.fetch)))
-    _check_ends(result, case, stops, memory, find_fix)
-    assert isinstance(result, Bisected)
-    before, culprit = result.changes[0]
-    if output is not None and isinstance(view, Pictures):
-        _pictures(case, memory, (before, culprit), output)
+    try:
+        _check_ends(result, case, stops, memory, find_fix)
+        assert isinstance(result, Bisected)
+        before, culprit = result.changes[0]
+        if output is not None and isinstance(view, Pictures):
+            _pictures(case, memory, (before, culprit), output)
+    finally:
+        # It was for one that is broken off: the next call looks anew.
+        memory.forget()
     link = _link(stops, before, culprit) if listed is None and repository is None else ""
     row = {
         "before": before, "culprit": culprit,
@@ -92,8 +100,6 @@ def bisect_(
         "visited": len(result.visited), "renders": view.renders, "skipped": dict(result.skipped), "link": link,
         "builds": len(stops),
     }  # fmt: skip
-    # It was for one that is broken off: the next call looks anew.
-    memory.forget()
     if as_json:
         click.echo(json.dumps(row, indent=1))
         return Exit.DONE

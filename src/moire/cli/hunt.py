@@ -27,6 +27,7 @@ from ..pages.update import still
 from ..reports.run import write
 from ..store import BLOBS, Finding, Run, Store
 from ..triage.bisect import Visits
+from ..wpt.near import Checkout
 from . import options, sources
 from .progress import pages as page_progress
 from .root import cli, run
@@ -105,6 +106,10 @@ def hunt(
         raise UsageError("There is nothing to hunt for.", "Run `moire hunt --help`.")
     with Store(store, make=False) as kept:
         known = kept.run(resume)
+        if known.state == "done" and not _open(kept.findings(known)):
+            place = write(kept, known, _place(kept, known, output))
+            click.echo(f"{known.name} is done. Open {place}")
+            return Exit.ERROR if fail_on_finding and _bad(kept.findings(known)) else Exit.DONE
         builds = options.builds(tuple(begin.names(known.settings)))
         begin.check(known.settings, builds)
         return _go(kept, known, builds, output, fail_on_finding, options.lab(deadline, serve_host))
@@ -159,19 +164,26 @@ def regression(
       moire hunt regression --base chromium@156 --new 'chromium@156?flags=--enable-features=X'
       moire hunt regression --history releases.txt --from my-pages --reference firefox@153
     """
-    between = [stop.name for stop in history.listed(listed, base, new_)] if listed is not None else []
-    if between:
-        base, new_ = between[0], between[-1]
-    if base is None or new_ is None:
+    if listed is not None:
+        stops = history.listed(listed, base, new_)
+        base, new_ = stops[0].name, stops[-1].name
+    elif base is None or new_ is None:
         raise UsageError("Two builds are needed.", "Give --base BUILD and --new BUILD, or --history FILE.")
+    else:
+        older, newer = options.builds((base, new_))
+        stops = history.between(older, newer, offered=not installed)
     if not references:
         (newer,) = options.builds((new_,))
         known = dates.nearest(newer, [build for build in shelf.installed() if build.engine == "firefox"])
         if known is None:
             raise UsageError("There is no reference.", "Install Firefox, or name one: --reference webkit@2.50.")
         references = (f"firefox@{known.version}",)
+    if wpt is not None:
+        Checkout(wpt)
+    begin.independent(options.builds((base, new_)), options.builds(references))
     settings = {
-        "wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed, "history": between,
+        "wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed,
+        "history": [stop.name for stop in stops], "listed": listed is not None,
     }  # fmt: skip
     return _begin("regression", (base, new_), references, settings, lambda weights: weights, **how)
 
@@ -230,9 +242,10 @@ def _begin(
         raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
     if name in (BLOBS, begin.BISECT):
         raise UsageError(f"--name {name} is taken.", "Give another.")
-    twice = [build.name for n, build in enumerate(builds) if build in builds[:n]]
-    if twice and kind == "update":
-        raise UsageError(f"{twice[0]} is named twice.", "Name each build once.")
+    for n, build in enumerate(builds):
+        # A build may well be compared with itself.
+        if (kind == "update" or n >= len(tested)) and any(map(build.same_program, builds[:n])):
+            raise UsageError(f"{build.name} is named twice.", "Name each build once.")
     options.folder_for(output)
     # Nobody need be asked what pages may hold if there are pages; operations are made all the same.
     makes = kind == "update" or not own
@@ -241,9 +254,11 @@ def _begin(
         # Once each: the same page again would look the same.
         pages = min(pages or len(own), len(own))
     with Store(store) as kept:
+        kept.free(name)
         weights = shaped(sources.weights(builds=asked, **how))
         whole = {
             "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
+            "programs": [begin.program(build) for build in builds],
             "pages": pages or (0 if seconds else 500), "seconds": seconds, "seed": seed, "size": size,
             "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own, **settings,
         }  # fmt: skip
@@ -255,9 +270,8 @@ def _begin(
 def _go(
     store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, lab: LabOptions
 ) -> int:
-    place = output or store.folder / known.name
-    options.folder_for(place)
-    hunt = begin.hunt(known.kind, known.settings, builds, store, lab)
+    place = _place(store, known, output)
+    hunt = begin.hunt(known.kind, known.settings, builds, store, lab, known.name)
     index: Path | None = None
     with store.writing(known):
         try:
@@ -279,7 +293,23 @@ def _go(
     verdicts = store.verdicts(known)
     if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
         raise MoireError("Not one page could be tested.", "The report says why.")
-    return Exit.ERROR if fail_on_finding and found else Exit.DONE
+    return Exit.ERROR if fail_on_finding and _bad(found) else Exit.DONE
+
+
+def _place(store: Store, known: Run, output: Path | None) -> Path:
+    place = output or store.folder / known.name
+    options.folder_for(place)
+    return place
+
+
+def _open(found: Sequence[Finding]) -> bool:
+    """Whether something is still to be told of some of them."""
+    return any(one.state == "confirmed" or "unsettled" in one.details for one in found)
+
+
+def _bad(found: Sequence[Finding]) -> bool:
+    """What the oracles of a regression hunt call no bug is none."""
+    return any(one.details.get("bug", True) for one in found)
 
 
 async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], lab_options: LabOptions) -> None:
@@ -313,7 +343,8 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
                     bar.update(task, found=words(f"looking into one that {judged.build} shows {judged.verdict.kind}"))
 
                 def finding(one: Finding) -> None:
-                    bar.console.print(f"{one.signature}{' (known)' if one.state == 'duplicate' else ''}")
+                    words = f"{one.signature}{' (known)' if one.state == 'duplicate' else ''}"
+                    bar.console.print(words, markup=False, highlight=False)
 
                 def visit(build: str, pages: int, settled: int, every: int) -> None:
                     bar.update(task, found=f"bisecting: {build} for {pages} pages, {settled} of {every} settled")

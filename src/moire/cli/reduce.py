@@ -75,8 +75,10 @@ def reduce_(
         case = replace(case, update=options.operations(operations))
     file = output or page.with_name(f"{page.stem}.reduced.html")
     options.file_for(file)
+    if file.exists() and file.samefile(page):
+        raise UsageError(f"-o {file} is the page itself.", "Give another file, so that the page stays.")
     if replay is not None:
-        return _replay(case, replay, file)
+        return _replay(case, replay, file, as_json)
     oracle = oracle or ("command" if command else "update" if case.update else "change")
     _check_call(oracle, command, names, case)
     builds = options.builds(names) if oracle != "command" else []
@@ -90,7 +92,10 @@ def reduce_(
                 options.lab(deadline, serve_host))
     )  # fmt: skip
     if isinstance(result, Never):
-        raise NotReproduced(f"{page.name} cannot be reduced: {result.reason}.", _REMEDIES[result.verdict])
+        raise NotReproduced(
+            f"{page.name} cannot be reduced: {result.reason}.",
+            "Check the command." if command and result.verdict == "same" else _REMEDIES[result.verdict],
+        )
     _bring_along(case, result.case, file)
     # A page that is told was confirmed at the end; one that lost its failure has ended above.
     row = {
@@ -213,11 +218,12 @@ async def _pictures(lab: Lab, builds: Sequence[Build], cases: Sequence[Case], fi
     return place
 
 
-def _replay(case: Case, log: Path, file: Path) -> int:
+def _replay(case: Case, log: Path, file: Path, as_json: bool) -> int:
     after = replayed(case, log)
     file.parent.mkdir(parents=True, exist_ok=True)
     put(file, after)
-    click.echo(f"{len(case.html)} → {len(after.html)} bytes. Open {file}")
+    row = {"bytes_before": len(case.html), "bytes_after": len(after.html), "output": str(file)}
+    click.echo(json.dumps(row, indent=1) if as_json else f"{len(case.html)} → {len(after.html)} bytes. Open {file}")
     return Exit.DONE
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.markup import escape
 from rich.table import Table
 
 from ..nouns import Exit
@@ -40,7 +41,7 @@ def list_(store: Path, as_json: bool) -> int:
     with Store(store, make=False) as kept:
         rows: list[dict[str, Any]] = [
             {
-                "name": run.name, "kind": run.kind, "builds": run.settings["builds"], "state": run.state,
+                "name": run.name, "kind": run.kind, "builds": run.settings["builds"], "state": kept.state(run),
                 "begun": run.begun, "seconds": round(run.seconds, 1), "pages": kept.next_page(run),
                 "findings": len(kept.findings(run)),
             }
@@ -51,7 +52,7 @@ def list_(store: Path, as_json: bool) -> int:
         return Exit.DONE
     table = Table(*(rows[0] if rows else ["name"]))
     for row in rows:
-        table.add_row(*(", ".join(v) if isinstance(v, list) else str(v) for v in row.values()))
+        table.add_row(*(escape(", ".join(v) if isinstance(v, list) else str(v)) for v in row.values()))
     options.console().print(table)
     return Exit.DONE
 
@@ -81,7 +82,7 @@ def show(name: str, store: Path, as_json: bool) -> int:
         return Exit.DONE
     table = Table("", "", title=name)
     for key, value in {**settings, **figures}.items():
-        table.add_row(key, str(value))
+        table.add_row(escape(key), escape(str(value)))
     options.console().print(table)
     for one in found:
         click.echo(f"page {one['number']}: {one['signature']} ({one['state']})")

@@ -91,11 +91,12 @@ async def _check(
 ) -> tuple[update.Judged, str]:
     """The verdict, and the stage that went stale."""
     async with Lab([build], lab_options) as lab:
-        judged = await update.judge(lab, build, case, measure, repeats, remembering=remembering)
+        # One page is worth the sure way.
+        judged = await update.judge(lab, build, case, measure, repeats, remembering=remembering, screen=False)
         if judged.verdict.kind != "different":
             return judged, ""
         stale = Stale(lab, build, measure, remembering=remembering)
-        await stale.learn(case)
+        await stale.learn(case, confirmed=True)
         return judged, stale.signature.stage
 
 

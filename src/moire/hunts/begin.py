@@ -23,9 +23,10 @@ from .update import UpdateHunt
 
 
 def hunt(
-    kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store: Store, options: LabOptions | None = None
-) -> Hunt:
-    """`builds` are those that the settings name, in that order: first those under test."""
+    kind: str, settings: Mapping[str, Any], builds: Sequence[Build], store: Store, options: LabOptions | None = None,
+    name: str = "",
+) -> Hunt:  # fmt: skip
+    """`builds` are those that the settings name, in that order: first those under test. `name` is the run's."""
     own = [Path(name) for name, _ in settings["own"]]
     pages = Pages(json.loads(store.blobs.read(settings["weights"])))
     source = Source(pages, settings["seed"], settings["size"], own)
@@ -35,23 +36,28 @@ def hunt(
         return ChangeHunt(tested, source, seen, store.blobs)
     if kind == "update":
         return UpdateHunt(tested, source, settings["operations"], seen, store.blobs, settings["guided"], others)
-    for reference in others:
-        if reference.engine == tested[0].engine != "command" or any(map(reference.same_program, tested)):
-            raise UsageError(f"{reference.name} is no independent reference.", "Name another engine.")
-    # Two builds without a history in common are known for it now.
-    if settings["history"]:
+    if settings["listed"]:
         stops = history.named(settings["history"])
     else:
+        # What came since the run was begun is left out.
         stops = history.between(tested[0], tested[1], offered=settings["offered"])
+        stops = [stop for stop in stops if stop.name in settings["history"]]
     checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
-    place = store.folder / BISECT
+    place = store.folder / BISECT / name
     return RegressionHunt(
         tested, source, seen, store.blobs, stops, others, checkout, place, options or LabOptions()
     )  # fmt: skip
 
 
-# What bisections of a store's runs have seen.
+# What bisections of a store's runs have seen, each run in a folder of its own.
 BISECT = "bisect"
+
+
+def independent(tested: Sequence[Build], references: Sequence[Build]) -> None:
+    """References of a regression are of another make."""
+    for reference in references:
+        if reference.engine == tested[0].engine != "command" or any(map(reference.same_program, tested)):
+            raise UsageError(f"{reference.name} is no independent reference.", "Name another engine.")
 
 
 def budget(settings: Mapping[str, Any]) -> Budget:
@@ -65,15 +71,23 @@ def names(settings: Mapping[str, Any]) -> list[str]:
 
 def check(settings: Mapping[str, Any], builds: Sequence[Build]) -> None:
     """A run goes on with the very builds and pages it was begun with."""
-    for build, version in zip(builds, settings["versions"], strict=True):
+    for build, version, before in zip(builds, settings["versions"], settings["programs"], strict=True):
         if build.version != version:
             raise UsageError(
                 f"{build.name} is {build.version} now; the run was begun with {version}.",
                 f"Install {version} again, or begin another run.",
             )
+        if program(build) != before:
+            raise UsageError(f"{build.name} is not what it was when the run was begun.", "Begin another run.")
     for name, before in settings.get("own", ()):
         if digest(Path(name)) != before:
             raise UsageError(f"{name} is not what it was when the run was begun.", "Put it back, or begin another run.")
+
+
+def program(build: Build) -> list[list[object]]:
+    """What tells a program of the user's own from another of the same name; a release is told by its version."""
+    words = build.command if build.engine == "command" else [str(build.path or "")] if build.source == "path" else []
+    return [list(stamp) for stamp in history.stamps(words)]
 
 
 def digest(path: Path) -> str:

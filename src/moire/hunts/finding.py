@@ -39,7 +39,9 @@ class Looking:
             return self._kept(number, judged, judged.case, f"{judged.build} {judged.verdict.kind}", known, {})
         learned = await judge.learn(judged.case, confirmed=True)
         if isinstance(learned, Never):
-            return self._kept(number, judged, judged.case, f"{judged.build} {learned.verdict}", known, _not(learned))
+            # Nobody knows what it is: it is one of its own kind.
+            name = f"{judged.build} {learned.verdict}, page {number}"
+            return self._kept(number, judged, judged.case, name, known, _not(learned))
         rough = self.name(judge.signature, judged.case)
         alike = [one for one in known if one.details.get("rough") == rough]
         if len(alike) >= EXAMPLES and len({one.signature for one in alike}) == 1:

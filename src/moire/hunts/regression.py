@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..browsers import history
+from ..browsers.download import silent
 from ..browsers.history import Stop
 from ..browsers.lab import Lab, LabOptions
 from ..inspect.stage import Staged
-from ..nouns import Build, Case, Failure
-from ..oracles import regression
+from ..nouns import Build, Case, Failure, MoireError
+from ..oracles import feature, regression
+from ..pixels import decode, figures
 from ..store import Finding, case_of
 from ..triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisect
 from ..triage.stage import stage
@@ -45,36 +48,55 @@ class RegressionHunt(ChangeHunt):
         versions = " ".join(build.version for build in self.builds)
         memory = Memory(self.folder, f"{view.way} {versions}")
         results = await bisect(self.stops, cases, view, memory, told)
-        found = sorted(zip(open_ones, cases, results, strict=True), key=lambda one: (_step(one[2]), one[0].number))
+        # Of each step, reduced pages first: they are the better examples.
+        found = sorted(
+            zip(open_ones, cases, results, strict=True),
+            key=lambda one: (_step(one[2]), "unreduced" in one[0].details, one[0].number),
+        )
         settled = [one for one in known if "step" in one.details]
         for step, own in groupby(found, key=lambda one: _step(one[2])):
-            async for finding in self._judged(step, list(own), memory):
-                settled.append(_placed(finding, settled))
-                yield settled[-1]
+            waiting = list(own)
+            try:
+                async for finding in self._judged(step, tuple(waiting), memory):
+                    waiting.pop(0)
+                    settled.append(_placed(finding, settled))
+                    yield settled[-1]
+            except MoireError as error:
+                # A build that cannot be had now: its findings stay open, the others need not wait for it.
+                for finding, _, _ in waiting:
+                    yield replace(finding, details={**finding.details, "unsettled": error.sentence})
 
     async def _judged(
         self, step: tuple[str, str], own: Sequence[tuple[Finding, Case, Bisected | Unsettled]], memory: Memory
     ) -> AsyncIterator[Finding]:
-        """Findings of one step share the browsers that it takes to judge them."""
+        """Findings of one step, in their order; they share the browsers that it takes to judge them."""
         if step == ("", ""):
             for finding, _, result in own:
+                reason = result.reason if isinstance(result, Unsettled) else ""
+                told: dict[str, Any] = {"step": [], "bug": False, "why": f"no step was found: {reason}"}
                 if isinstance(result, Unsettled) and result.passing:
                     # Another time it may be found.
-                    continue
-                reason = result.reason if isinstance(result, Unsettled) else ""
-                told = {"step": [], "bug": False, "why": f"no step was found: {reason}"}
+                    told = {"unsettled": reason}
                 yield replace(finding, details={**finding.details, **told, "skipped": dict(result.skipped)})
             return
-        before, after = (next(stop for stop in self.stops if stop.name == name).ready(lambda *_: None) for name in step)
+        wanted = [next(stop for stop in self.stops if stop.name == name) for name in step]
+        before, after = [await asyncio.to_thread(stop.ready, silent) for stop in wanted]
         async with Lab(list(dict.fromkeys([before, after, *self.references])), self.options) as lab:
             for finding, case, result in own:
                 assert isinstance(result, Bisected)
-                verdict = await regression.judge(lab, before, after, self.references, case, self.measure, self.checkout)
+                found = self.blobs.read(finding.details["before"]["page"])
+                verdict = await regression.judge(
+                    lab, before, after, self.references, case, self.measure, self.checkout, found
+                )
                 part = await stage(lab, before, after, case)
                 seen = {name: memory.known(case, name) for name in step}
-                pictures = {name: self.blobs.add(png) for name, png in seen.items() if isinstance(png, bytes)}
+                shown = {name: png for name, png in seen.items() if isinstance(png, bytes)}
                 told_of = _told(finding, result, verdict, part, history.link(before, after))
-                yield replace(told_of, details={**told_of.details, "pictures": pictures})
+                step_only = {
+                    "pictures": {name: self.blobs.add(png) for name, png in shown.items()},
+                    "figures": dict(figures(*map(decode, shown.values()))),
+                }
+                yield replace(told_of, details={**told_of.details, **step_only})
 
 
 def _step(result: Bisected | Unsettled) -> tuple[str, str]:
@@ -92,7 +114,7 @@ def _told(
         "step": list(result.changes[0]), "changes": [list(change) for change in result.changes], "link": link,
         "visited": list(result.visited), "skipped": dict(result.skipped), "bug": verdict.bug, "why": verdict.reason,
         "interop": {name: asdict(opinion) for name, opinion in verdict.interop.opinions.items()},
-        "tests": [{**asdict(one), "case": one.case} for one in tests if one.case in ("2", "3")],
+        "tests": [{**asdict(one), "case": one.case} for one in tests if one.case in feature.TELLING],
         "tests_run": len(tests),
         "stage": stage_name, "evidence": "" if isinstance(part, Failure) else part.evidence,
         "differences": [asdict(one) for one in differences],
@@ -105,9 +127,9 @@ def _told(
 
 def _placed(finding: Finding, settled: Sequence[Finding]) -> Finding:
     """By culprit, stage, element and property, so many examples."""
-    if not finding.details["step"]:
+    if not finding.details.get("step"):
         return finding
     alike = [one for one in settled if one.signature == finding.signature]
-    enough = sum(one.state == "example" for one in alike) >= EXAMPLES or finding.state == "duplicate"
+    enough = sum(one.state == "example" for one in alike) >= EXAMPLES
     first = {**finding.details, "first": not alike}
     return replace(finding, state="duplicate" if enough else "example", details=first)

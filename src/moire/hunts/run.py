@@ -137,6 +137,7 @@ class _Following:
         self._known = [one for one in every if one.number < self._next]
         # Found before the run was broken off, and not looked into yet.
         self._pending = {one.number for one in every if one.state == "confirmed"}
+        self._found = {(one.number, one.build): one for one in every if one.number >= self._next}
 
     async def run(self) -> bool:
         self._hunt.learn(self._known, self._next // PAGES_A_LESSON * PAGES_A_LESSON)
@@ -202,7 +203,7 @@ class _Following:
 
     async def _deal_with(self, number: int, judged: list[Judged]) -> bool:
         """Whether it was done before anyone said stop: then a finding waits as it is for the run to go on."""
-        for one in judged:
+        for one in (self._as_found(number, one) for one in judged):
             if one.verdict.kind in WORTH:
                 self._write()
                 self._store.keep(self._run, confirmed(self._store.blobs, number, one))
@@ -224,6 +225,15 @@ class _Following:
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
         return True
+
+    def _as_found(self, number: int, one: Judged) -> Judged:
+        """What was confirmed before the run was broken off stays so, whatever is seen now."""
+        before = self._found.get((number, one.build))
+        if before is None or one.verdict.kind in WORTH or before.kind not in WORTH:
+            return one
+        details = before.details
+        pictures = [(name, self._store.blobs.read(blob)) for name, blob in details["pictures"].items()]
+        return Judged(one.case, one.build, Verdict("different", details["reason"], details["figures"]), pictures)
 
     def _write(self) -> None:
         now = time.monotonic()

@@ -107,7 +107,7 @@ class UpdateHunt:
             found["reload"] = "like neither" if differ(again, shown.shot, self.measure) else "like the updated page"
         for other in [*self.builds, *self.references]:
             if other != build:
-                found[other.name] = (await update.judge(lab, other, case, self.measure)).verdict.kind
+                found[other.name] = (await update.judge(lab, other, case, self.measure, screen=False)).verdict.kind
         return found
 
 

@@ -46,6 +46,15 @@ def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] =
     return Parting("layout", nodes=moved) if moved else Parting("paint", nodes=tuple(here))
 
 
+def on_page(seen: Mask, dump: Dump) -> Mask:
+    """What is seen in the window, at its place in the document: that is where boxes are told."""
+    name = "body" if dump.quirks else "html"
+    state = next((node.state for node in dump.nodes if (node.kind, node.name) == ("element", name)), {})
+    left, top = int(state.get("scrollLeft", 0)), int(state.get("scrollTop", 0))
+    shown = seen[max(0, -top) :, max(0, -left) :]
+    return np.pad(shown, ((max(0, top), 0), (max(0, left), 0)))
+
+
 def usual_noise(a: Dump, b: Dump) -> frozenset[str]:
     """Properties that two engines compute differently on a plain page, and to no effect: the boxes are the same."""
     found = parting(a, b).properties

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..nouns import Dump, DumpNode
-from .compare import Mask, box_words, outline, parting, same_boxes, touches
+from .compare import Mask, box_words, outline, parting, same_boxes, touches, within
 
 Stage = Literal["dom", "style", "layout", "paint", "undecided"]
 # `direct` was seen in what the engine tells of that stage; `exclusion` is what is left.
@@ -63,6 +63,10 @@ def staged(a: Look, b: Look, seen: Mask | None, noise: Collection[str] = ()) -> 
     wider = parting(a.dump, b.dump, None, noise)
     if wider.stage == "style" and (nodes := [n for n in wider.nodes if _draws(a.dump.nodes[n])]):
         return Staged("style", "direct", _styles(a.dump, b.dump, nodes, wider.properties))
+    if wider.stage == "layout" and (nodes := [n for n in wider.nodes if _draws_outside(a.dump, n)]):
+        return Staged("layout", "direct", _boxes(a.dump, b.dump, nodes))
+    if _within_others(b.dump, seen):
+        return Staged("undecided", "", ())
     painted = _layers(a.layers, b.layers)
     return Staged("paint", "direct" if painted else "exclusion", painted)
 
@@ -73,6 +77,28 @@ _SERVERS = re.compile(r"stop|linearGradient|radialGradient|pattern|mask|clipPath
 
 def _draws(node: DumpNode) -> bool:
     return bool(node.boxes) or node.style.get("display") == "contents" or bool(_SERVERS.fullmatch(node.name))
+
+
+# What an element draws outside its own box, where its computed style is other than this.
+_OUTSIDE = {"box-shadow": "none", "text-shadow": "none", "outline-style": "none", "filter": "none"}
+
+
+def _draws_outside(dump: Dump, at: int) -> bool:
+    node = dump.nodes[at]
+    style = node.style or (dump.nodes[node.parent].style if node.parent >= 0 else {})
+    return any(style.get(name, usual) != usual for name, usual in _OUTSIDE.items())
+
+
+# Elements that show another document, which no dump looks into.
+_OTHERS = frozenset(["iframe", "frame", "object", "embed"])
+
+
+def _within_others(dump: Dump, seen: Mask) -> bool:
+    left = seen.copy()
+    for node in dump.nodes:
+        if node.name in _OTHERS:
+            left &= ~within(seen, node)
+    return bool(seen.any() and not left.any())
 
 
 def path(dump: Dump, at: int) -> str:

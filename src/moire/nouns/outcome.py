@@ -14,6 +14,11 @@ FailureKind = Literal["crashed", "hung", "untestable"]
 VerdictKind = Literal["same", "different", "crashed", "hung", "flaky", "untestable"]
 
 
+def readable(text: str) -> str:
+    """A page's words as anyone can write them down: scripts may say halves of characters."""
+    return text.encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Shot:
     """Pixels as the browser encoded them, and how they were taken.
@@ -36,6 +41,9 @@ class Failure:
     reason: str
     attempts: int = 1
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", readable(self.reason))
+
 
 Outcome = Shot | Failure
 
@@ -48,3 +56,6 @@ class Verdict:
     reason: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     flake_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", readable(self.reason))

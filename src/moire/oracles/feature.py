@@ -22,6 +22,10 @@ _REASONS: dict[Case7b, str] = {
 }
 
 
+# Tests that began to pass with the step.
+TELLING: tuple[Case7b, ...] = ("2", "3", "unknown")
+
+
 @dataclass(frozen=True, slots=True)
 class Tried:
     """One test on the three."""
@@ -59,7 +63,7 @@ class Feature:
 def decide(tried: Sequence[Tried]) -> Feature:
     """Of tests near the page, none that the step made pass is a bug, and so are all of those passing in the reference;
     any failing there is a feature. Tests that do not begin to pass with the step say nothing about it."""
-    telling = [one for one in tried if one.case in ("2", "3", "unknown")]
+    telling = [one for one in tried if one.case in TELLING]
     # Rather a bug too few than a feature called one.
     features = [one for one in telling if one.case != "3"]
     if not telling:

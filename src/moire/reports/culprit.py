@@ -12,7 +12,7 @@ _esc = html.escape
 def facts(one: Mapping[str, Any]) -> dict[str, Any]:
     """Lines for the finding's table; none if it was never bisected."""
     if "step" not in one:
-        return {}
+        return {"not bisected yet": one["unsettled"]} if "unsettled" in one else {}
     step = one["step"]
     earlier = [" to ".join(change) for change in one.get("changes", ())[1:]]
     return {
@@ -38,7 +38,7 @@ def tables(one: Mapping[str, Any]) -> str:
         rows = [[test[key] for key in ("test", "before", "after", "reference", "case")] for test in one["tests"]]
         found += _table("Tests that the step made pass", ("test", "before", "after", "reference", "case"), rows)
     elif one.get("tests_run"):
-        found += f"<p>Of {one['tests_run']} tests near the page, none began to pass with the step.</p>"
+        found += f"<p>Of {one['tests_run']} tests that were tried, none began to pass with the step.</p>"
     if one.get("differences"):
         rows = [[each[key] for key in ("node", "property", "a", "b")] for each in one["differences"]]
         found += _table(f"What differs at the stage of {one['stage']}", ("node", "property", "before", "after"), rows)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..nouns import Case
+from ..nouns import Case, UsageError
 from ..nouns.case import inside
 from ..nouns.update import read
 from ..pixels import close_up, decode, difference, encode
@@ -39,7 +39,7 @@ def summary(store: Store, run: Run) -> dict[str, Any]:
     found = store.findings(run)
     pages = store.next_page(run)
     return {
-        "state": run.state, "pages": pages, **dict(sorted(kinds.items())),
+        "state": store.state(run), "pages": pages, **dict(sorted(kinds.items())),
         "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
         "examples": sum(one.state == "example" for one in found), **_steps(found),
         "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
@@ -77,6 +77,8 @@ def primitives(found: Sequence[Finding]) -> dict[str, dict[str, int]]:
 
 def write(store: Store, run: Run, place: Path) -> Path:
     """The page to open."""
+    if (place / "index.html").exists() and not (place / "report.json").exists():
+        raise UsageError(f"{place} holds something else.", "Give another folder.")
     place.mkdir(parents=True, exist_ok=True)
     for record in place.glob("finding-*/finding.json"):
         # An earlier report's; nothing that is not ours goes.
@@ -97,7 +99,7 @@ def write(store: Store, run: Run, place: Path) -> Path:
     }  # fmt: skip
     (place / "report.json").write_text(json.dumps(whole, indent=1), "utf-8")
     index = place / "index.html"
-    index.write_text(_page(run, figures, primitives(found), records, alike), "utf-8")
+    index.write_bytes(_page(run, figures, primitives(found), records, alike).encode("utf-8", "replace"))
     return index
 
 
@@ -110,10 +112,11 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
     # First, so that the folder is known for ours whatever happens.
     (folder / "finding.json").write_text("{}", "utf-8")
     details = finding.details
-    (folder / "page.html").write_bytes(store.blobs.read(details["page"]))
+    end = _end(details)
+    (folder / f"page{end}").write_bytes(store.blobs.read(details["page"]))
     if "before" in details:
-        (folder / "before.html").write_bytes(store.blobs.read(details["before"]["page"]))
-    case = replace(case_of(store.blobs, finding), name="page.html")
+        (folder / f"before{end}").write_bytes(store.blobs.read(details["before"]["page"]))
+    case = replace(case_of(store.blobs, finding), name=f"page{end}")
     if case.update:
         (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
         if details.get("reftest") == "fails":
@@ -130,7 +133,7 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
     record = {
         **details, "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
         "state": finding.state, "signature": finding.signature, "pictures": pictures,
-        "command": _command(run, finding, folder.name), "html": case.html.decode("utf-8", "replace"),
+        "command": _command(run, finding, folder.name), "end": end, "html": case.html.decode("utf-8", "replace"),
     }  # fmt: skip
     (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")
     _beside(case, folder)
@@ -155,12 +158,18 @@ def _reftest(case: Case, finding: Finding, folder: Path) -> None:
 
 def _command(run: Run, finding: Finding, name: str) -> str:
     measure = ["--measure", str(run.settings["measure"])]
+    page = f"{name}/page{_end(finding.details)}"
     if run.kind == "update":
-        return shlex.join(["moire", "check-update", f"{name}/page.html", f"{name}/update.json", "-b", finding.build,
-                           *measure])  # fmt: skip
+        return shlex.join(["moire", "check-update", page, f"{name}/update.json", "-b", finding.build, *measure])
     names = finding.details.get("step") or run.settings["builds"]
     builds = [word for build in names for word in ("-b", build)]
-    return shlex.join(["moire", "compare", f"{name}/page.html", *builds, *measure])
+    return shlex.join(["moire", "compare", page, *builds, *measure])
+
+
+def _end(details: Mapping[str, Any]) -> str:
+    """A page's kind, by the end of its name."""
+    end = Path(str(details.get("name", ""))).suffix.lower()
+    return end if re.fullmatch(r"\.[a-z]{1,5}", end) else ".html"
 
 
 def _lines(update: str) -> str:
@@ -220,7 +229,7 @@ def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
     }  # fmt: skip
     rows = _rows({key: value for key, value in facts.items() if value})
     update = f"<h3>Operations</h3><pre>{_esc(_lines(one['update']))}</pre>" if one.get("update", "[]") != "[]" else ""
-    links = [("page.html", "page", True), ("before.html", "before reduction", "before" in one),
+    links = [(f"page{one['end']}", "page", True), (f"before{one['end']}", "before reduction", "before" in one),
              ("reftest.html", "reftest", one.get("reftest") == "fails")]  # fmt: skip
     anchors = " · ".join(f"<a href='{name}/{file}'>{words}</a>" for file, words, there in links if there)
     return (

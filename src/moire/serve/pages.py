@@ -32,7 +32,7 @@ class PageServer:
 
     async def start(self) -> None:
         app = web.Application()
-        app.router.add_get("/{case}/{path:.*}", self._serve)
+        app.router.add_get(r"/{case}/{path:[\s\S]*}", self._serve)
         app.router.add_get("/{path}", self._serve)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0)
         await runner.setup()

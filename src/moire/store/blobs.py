@@ -8,6 +8,12 @@ from pathlib import Path
 
 from .database import StoreError
 
+_LOST = "It is a part of a run: put it back from a copy, or hunt again."
+
+
+def _name(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:40]
+
 
 class Blobs:
     def __init__(self, folder: Path) -> None:
@@ -15,7 +21,7 @@ class Blobs:
 
     def add(self, data: bytes) -> str:
         """Its name, once it is on disk for good."""
-        name = hashlib.sha256(data).hexdigest()[:40]
+        name = _name(data)
         place = self._place(name)
         if not place.exists():
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -36,12 +42,14 @@ class Blobs:
         return name
 
     def read(self, name: str) -> bytes:
+        place = self._place(name)
         try:
-            return self._place(name).read_bytes()
+            data = place.read_bytes()
         except OSError as error:
-            raise StoreError(
-                f"{self._place(name)} cannot be read: {error.strerror}.", "It is a part of a run."
-            ) from None
+            raise StoreError(f"{place} cannot be read: {error.strerror}.", _LOST) from None
+        if _name(data) != name:
+            raise StoreError(f"{place} is damaged.", _LOST)
+        return data
 
     def _place(self, name: str) -> Path:
         return self._folder / name[:2] / name[2:]

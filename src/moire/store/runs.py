@@ -102,10 +102,11 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                self._db.execute("COMMIT")
+            finally:
+                # A disk that is full has it rolled back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
 
     def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with told(self.place):
@@ -116,9 +117,7 @@ class Store:
     def begin(self, kind: str, name: str, settings: Mapping[str, Any]) -> Run:
         """A new run; without a name, it is called after its kind."""
         with self._change() as db:
-            taken = {row[0] for row in db.execute("SELECT name FROM runs")}
-            if name in taken:
-                raise UsageError(f"There is a run {name} already.", f"Resume it, or give --name another than {name}.")
+            taken = self.free(name)
             number = 1
             while not name or name in taken:
                 name, number = f"{kind}-{number}", number + 1
@@ -126,6 +125,18 @@ class Store:
             row = (name, kind, json.dumps(settings), begun, "running")
             db.execute("INSERT INTO runs (name, kind, settings, begun, state) VALUES (?, ?, ?, ?, ?)", row)
         return self.run(name)
+
+    def free(self, name: str) -> set[str]:
+        """The names of runs; not this one."""
+        taken = {row[0] for row in self._all("SELECT name FROM runs")}
+        if name in taken:
+            raise UsageError(f"There is a run {name} already.", f"Resume it, or give --name another than {name}.")
+        return taken
+
+    def state(self, run: Run) -> str:
+        """What is going on with a run: one that was killed could not say so itself."""
+        with locked(self.folder / f".{run.id}.lock", wait=False) as ours:
+            return "broken off" if ours and run.state == "running" else run.state
 
     def runs(self) -> list[Run]:
         rows = self._all("SELECT id, name, kind, settings, begun, seconds, state, notes FROM runs ORDER BY id")

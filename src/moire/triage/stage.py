@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..browsers.drivers.base import Tab
 from ..browsers.lab import Lab
 from ..inspect import take
-from ..inspect.compare import parting, usual_noise
+from ..inspect.compare import on_page, parting, usual_noise
 from ..inspect.scripts import script
 from ..inspect.stage import Look, Staged, painted, staged
 from ..nouns import Build, Case, Dump, Failure
@@ -58,5 +58,5 @@ async def stage(lab: Lab, a: Build, b: Build, case: Case) -> Staged | Failure:
         # Two engines lay any text out in their own ways.
         alike = a.engine == b.engine
         noise = usual_noise(dumps[0], dumps[1]) if alike else parting(dumps[0], dumps[1]).properties
-    where = in_css_pixels(differing, case.environment.scale) if most else None
+    where = on_page(in_css_pixels(differing, case.environment.scale), second.look.dump) if most else None
     return staged(first.look, second.look, where, noise)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 
-from .. import home
+from .. import __version__, home
 from ..browsers.git import git
 from ..nouns import Build, Case, MoireError, UsageError
 from ..pages.read import declared, features
@@ -35,16 +36,22 @@ class Checkout:
         self.root = root
         files = sorted(_files(root))
         state = [(str(file.relative_to(root)), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
-        known = home.remembered("wpt", repr((str(root.resolve()), state)), lambda: _index(root, files))
+        key = repr((__version__, str(root.resolve()), state))
+        known = home.remembered("wpt", key, lambda: _index(root, files))
+        if not known:
+            raise UsageError(f"There are no tests in {root}.", "Give --wpt a checkout of web-platform-tests.")
         self._words: Mapping[str, tuple[str, ...]] = known
+        self._touched: dict[tuple[Build, Build], frozenset[str] | None] = {}
         self._often = Counter(word for own in known.values() for word in own)
 
     def __len__(self) -> int:
         return len(self._words)
 
-    def near(self, case: Case, most: int, among: Collection[str] | None = None) -> list[str]:
-        """The paths of tests that have most in common with a page, rare things first; never the page itself. Those
-        `among` others are about it for another reason, whatever they share."""
+    def near(
+        self, case: Case, most: int, among: Collection[str] | None = None, besides: Collection[bytes] = ()
+    ) -> list[str]:
+        """The paths of tests that have most in common with a page, rare things first; `besides` are texts of those that
+        do not count. Those `among` others are about the page for another reason, whatever they share."""
         own = words(case)
         scores: dict[str, float] = {}
         for path, others in self._words.items():
@@ -54,17 +61,19 @@ class Checkout:
             if score >= LEAST if among is None else path in among:
                 scores[path] = score / math.sqrt(max(1, len(others)))
         best = sorted(scores, key=lambda path: (-scores[path], path))
-        return [path for path in best[: most + 1] if (self.root / path).read_bytes() != case.html][:most]
+        return list(islice((path for path in best if (self.root / path).read_bytes() not in besides), most))
 
     def touched(self, before: Build, after: Build) -> frozenset[str] | None:
         """Tests that were changed between two builds, where the checkout is a part of the repository that they were
         built from: a commit each, or a tag of their version, as Chromium's are. None if it is not."""
-        try:
-            first, last = (_revision(self.root, build) for build in (before, after))
-            changed = git(self.root, "diff", "--name-only", "--relative", first, last).splitlines()
-        except MoireError:
-            return None
-        return frozenset(path for path in changed if path in self._words)
+        if (before, after) not in self._touched:
+            try:
+                first, last = (_revision(self.root, build) for build in (before, after))
+                changed = git(self.root, "diff", "--name-only", "--relative", "-z", first, last).split("\0")
+                self._touched[before, after] = frozenset(path for path in changed if path in self._words)
+            except MoireError:
+                self._touched[before, after] = None
+        return self._touched[before, after]
 
 
 def _revision(root: Path, build: Build) -> str:

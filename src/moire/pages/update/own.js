@@ -11,6 +11,9 @@ async (code, atOnce) => {
     Object.defineProperty(owner, name, {configurable: true, ...property});
     undo.push(() => before ? Object.defineProperty(owner, name, before) : delete owner[name]);
   };
+  // Code may ask for the element that it stands in; that is no part of the page any more.
+  const element = document.createElement('script');
+  put(document, 'currentScript', {get: () => element});
   const put_off = f => (waiting.push({f, id: ++count}), count);
   const drop = id => { const n = waiting.findIndex(w => w.id === id); if (n >= 0) waiting.splice(n, 1); };
   const late = atOnce ? put_off : f => setTimeout(f);

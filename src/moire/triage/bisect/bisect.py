@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,13 +79,12 @@ async def _visit(stop: Stop, here: Sequence[_Way], view: View, memory: Memory, t
     if not new:
         return
     try:
-        build = stop.ready(told.fetch)
+        build = await asyncio.to_thread(stop.ready, told.fetch)
     except MoireError as error:
         for case in new:
             memory.keep(case, stop.name, Blind(error.sentence, passing=True))
         return
-    for case, seen in zip(new, await view.look(build, new), strict=True):
-        memory.keep(case, stop.name, seen)
+    await view.look(build, new, lambda case, seen: memory.keep(case, stop.name, seen))
 
 
 def _go_on(way: _Way, history: Sequence[Stop], memory: Memory) -> None:

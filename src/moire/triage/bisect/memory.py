@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...nouns import Case
 from ...store.blobs import Blobs
+from ...store.database import StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Memory:
                 case, build, way, blind, blob = json.loads(line)
                 if way == self._way:
                     self._known[case, build] = blobs.read(blob) if blob else Blind(blind)
-            except (ValueError, TypeError):
-                # The last line of a process that was killed may be half a line.
+            except (ValueError, TypeError, StoreError):
+                # The last line of a process that was killed may be half a line, and what it named may be lost.
                 continue
 
     def known(self, case: Case, build: str) -> Seen | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
@@ -27,6 +27,24 @@ LOOKS, MORE_LOOKS = 2, 5
 GOOD, SKIP, MOST_BAD = 0, 125, 127
 
 
+Told = Callable[[Case, Seen], None]
+
+
+async def _visit(
+    build: Build, cases: Sequence[Case], options: LabOptions, seen: Callable[[Lab, Build, Case], Awaitable[Seen]],
+    told: Told,
+) -> None:  # fmt: skip
+    async def one(lab: Lab, case: Case) -> None:
+        told(case, await seen(lab, build, case))
+
+    try:
+        async with Lab([build], options) as lab:
+            await together(*(one(lab, case) for case in cases))
+    except LaunchError as error:
+        for case in cases:
+            told(case, Blind(error.sentence, passing=True))
+
+
 class View(Protocol):
     renders: int
 
@@ -38,8 +56,8 @@ class View(Protocol):
     @property
     def eyes(self) -> Eyes[bytes]: ...
 
-    async def look(self, build: Build, cases: Sequence[Case]) -> list[Seen]:
-        """All of them in one visit."""
+    async def look(self, build: Build, cases: Sequence[Case], told: Told) -> None:
+        """All of them in one visit; each is told of as soon as it is seen."""
         ...
 
 
@@ -62,12 +80,8 @@ class Pictures:
 
         return Eyes(lambda a, b: differ(Shot(a, "navigation"), Shot(b, "navigation"), self.measure), apart)
 
-    async def look(self, build: Build, cases: Sequence[Case]) -> list[Seen]:
-        try:
-            async with Lab([build], self.options) as lab:
-                return await together(*(self._seen(lab, build, case) for case in cases))
-        except LaunchError as error:
-            return [Blind(error.sentence, passing=True)] * len(cases)
+    async def look(self, build: Build, cases: Sequence[Case], told: Told) -> None:
+        await _visit(build, cases, self.options, self._seen, told)
 
     async def _seen(self, lab: Lab, build: Build, case: Case) -> Seen:
         for looks in (LOOKS, MORE_LOOKS):
@@ -100,15 +114,11 @@ class Updates:
     def eyes(self) -> Eyes[bytes]:
         return _WORDS
 
-    async def look(self, build: Build, cases: Sequence[Case]) -> list[Seen]:
-        try:
-            async with Lab([build], self.options) as lab:
-                return await together(*(self._seen(lab, build, case) for case in cases))
-        except LaunchError as error:
-            return [Blind(error.sentence, passing=True)] * len(cases)
+    async def look(self, build: Build, cases: Sequence[Case], told: Told) -> None:
+        await _visit(build, cases, self.options, self._seen, told)
 
     async def _seen(self, lab: Lab, build: Build, case: Case) -> Seen:
-        verdict = (await update.judge(lab, build, case, self.measure)).verdict
+        verdict = (await update.judge(lab, build, case, self.measure, screen=False)).verdict
         self.renders += 2
         if verdict.kind in ("same", "different"):
             return verdict.kind.encode()
@@ -134,11 +144,12 @@ class Said:
     def eyes(self) -> Eyes[bytes]:
         return _WORDS
 
-    async def look(self, build: Build, cases: Sequence[Case]) -> list[Seen]:
+    async def look(self, build: Build, cases: Sequence[Case], told: Told) -> None:
         program = shutil.which(self.command[0]) if self.command else None
         if program is None:
             raise MoireError(f"{' '.join(self.command[:1]) or 'The command'} cannot be run.", "Check the command.")
-        return [await self._seen(program, build, case) for case in cases]
+        for case in cases:
+            told(case, await self._seen(program, build, case))
 
     async def _seen(self, program: str, build: Build, case: Case) -> Seen:
         self.renders += 1

@@ -135,8 +135,8 @@ def replayed(case: Case, log: Path) -> Case:
                 raise UsageError(f"{log} is of another page.", "Give the page, and --update as it was.")
             text = text[: step["start"]] + step["new"] + text[step["end"] :]
     except OSError as error:
-        raise UsageError(f"{log} cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{log} cannot be read: {error.strerror}.", "Give a file that ends in .steps.jsonl.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{log} is no log of a reduction.", "It is the file that ends in .steps.jsonl.") from None
     update, html = parted(text) if case.update else ((), text)
     return replace(case, html=html.encode("latin-1"), update=update)

@@ -10,7 +10,7 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from ...inspect.compare import Mask, Parting, bulk, parting, within
+from ...inspect.compare import Mask, Parting, bulk, on_page, parting, within
 from ...nouns import Dump, Shot
 from ...oracles.change import image
 from ...pixels import common
@@ -60,7 +60,7 @@ def described(
     seen, most = mask(a.png, b.png)
     if dumps is None:
         return Signature("different", strength(most)), []
-    seen = in_css_pixels(seen, scale)
+    seen = on_page(in_css_pixels(seen, scale), dumps[1])
     chief = bulk(dumps[1], seen)
     name = "" if chief is None else dumps[1].nodes[chief].name
     # A page may show several differences: stage and properties are those of the one it shows most of.

@@ -50,7 +50,7 @@ class Stale:
         # The closer look is one more confirmation.
         self.renders += 2 * (CONFIRMATIONS - 1)
         judged = await update.judge(
-            self.lab, self.build, case, self.measure, CONFIRMATIONS - 1, remembering=self.remembering
+            self.lab, self.build, case, self.measure, CONFIRMATIONS - 1, remembering=self.remembering, screen=False
         )
         match judged.verdict.kind:
             case "different":
