@@ -57,7 +57,14 @@
   if (ask('readyState') !== 'complete' || (fonts && fonts.status !== 'loaded')
       || !Array.prototype.every.call(ask('images'), i => i.complete || i.loading === 'lazy'))
     lines.push('page still loads');
-  if (moves) lines.push('page moves by itself');
+  // Where an engine cannot tell what is under way, what may be under way counts as such.
+  const may_move = e => {
+    const style = getComputedStyle(e);
+    return style.animationName !== 'none' || !/^(0s(, )?)+$/.test(style.transitionDuration);
+  };
+  const untold = !Document.prototype.getAnimations;
+  if (moves || untold && Array.prototype.some.call(Document.prototype.querySelectorAll.call(document, '*'), may_move))
+    lines.push('page moves by itself');
   const moving = Document.prototype.getAnimations ? Document.prototype.getAnimations.call(document) : [];
   for (const a of moving) say('animation', a.animationName || a.transitionProperty || '', `${a.playState} ${a.currentTime}`);
   return lines;
