@@ -227,14 +227,20 @@ def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None
         said = process.communicate()[1].decode()
         assert process.returncode in (0, -signal.SIGKILL), said
         kills += process.returncode == -signal.SIGKILL
+        if kill == 0:
+            with Store(broken) as kept:
+                assert kept.state(kept.run("update-1")) == "broken off"
+            plain = (own / "plain.html").read_text()
+            (own / "plain.html").write_text("changed")
+            changed = moire(*again)
+            assert changed.returncode == 2 and "is not what it was" in changed.stderr
+            (own / "plain.html").write_text(plain)
     assert kills >= 2
     done = moire(*again)
     assert done.returncode == 0, done.stderr
     assert _findings(broken) == wanted
-    assert moire(*again).returncode == 0 and _findings(broken) == wanted
-    (own / "plain.html").write_text("changed")
-    changed = moire(*again)
-    assert changed.returncode == 2 and "is not what it was" in changed.stderr
+    finished = moire(*again)
+    assert finished.returncode == 0 and "is done" in finished.stdout and _findings(broken) == wanted
 
 
 def _wait_for_more(folder: Path, process: subprocess.Popen[Any], least: tuple[int, int] = (0, 0)) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import CodeType
 
 from .. import home
@@ -68,7 +69,11 @@ class Pages:
     def __init__(self, weights: Mapping[str, int]) -> None:
         self._names = Names()
         self._weights = weights
-        self._generators = _generators(weights, self._names.functions())
+
+    @cached_property
+    def _generators(self) -> Generators:
+        """They take a while to make: not before a page is wanted."""
+        return _generators(self._weights, self._names.functions())
 
     def page(self, seed: int, size: int) -> Case:
         """A page of about so many bytes."""

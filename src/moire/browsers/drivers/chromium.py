@@ -104,6 +104,12 @@ def merged(flags: Iterable[str]) -> list[str]:
     return plain + [kind + ",".join(values) for kind, values in lists.items()]
 
 
+def own_flags(build: Build) -> list[str]:
+    """Those that every Chromium gets, but for what the build takes back: `--no-hide-scrollbars`."""
+    back = {f"--{flag.removeprefix('--no-')}" for flag in build.flags if flag.startswith("--no-")}
+    return [flag for flag in FLAGS if flag not in back]
+
+
 def sandboxed() -> bool:
     """Chromium's own sandbox refuses to run as root."""
     return os.geteuid() != 0
@@ -133,7 +139,7 @@ class ChromiumBrowser:
         folder = scratch("chromium")
         argv = [
             str(build.path),
-            *merged([*FLAGS, *(ON_DEMAND_FLAGS if on_demand else ()), *build.flags]),
+            *merged([*own_flags(build), *(ON_DEMAND_FLAGS if on_demand else ()), *build.flags]),
             *([] if sandboxed() else ["--no-sandbox"]),
             f"--user-data-dir={folder / 'profile'}",
             f"--proxy-server=http://{network.proxy}",
