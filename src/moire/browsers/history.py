@@ -47,7 +47,7 @@ def between(first: Build, last: Build, source: str = "", base_url: str = "", *, 
     if first.position >= last.position:
         raise UsageError(
             f"{last.name} is not newer than {first.name}.",
-            "The good one is the older, or with --find-fix the newer.",
+            "Name the older one first; with --find-fix, the good one is the newer.",
         )
     found: dict[tuple[int, ...], Stop] = {}
     if source:
