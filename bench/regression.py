@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from moire.browsers import history
@@ -170,6 +170,13 @@ def whole() -> list[Row]:
                 seconds=seconds, hunting=told["seconds"], **counts)]  # fmt: skip
 
 
-def run() -> list[Row]:
-    rows = asyncio.run(known()) if CORPUS.exists() else []
-    return [*rows, *asyncio.run(cost()), *whole()]
+PARTS: dict[str, Callable[[], list[Row]]] = {
+    "known": lambda: asyncio.run(known()) if CORPUS.exists() else [],
+    "cost": lambda: asyncio.run(cost()),
+    "whole": whole,
+}
+
+
+def run() -> Iterator[Row]:
+    for part in PARTS.values():
+        yield from part()

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -263,8 +264,15 @@ async def against_reload(count: int) -> list[Row]:
 MAJORS = ["83", "88", "89", "92", "103", "106", "107", "108", "112", "116", "123", "133", "143", "153", "156"]
 
 
-def run() -> list[Row]:
-    rows = [speed(), *killed(), asyncio.run(nothing_visible("chromium@156", 5000))]
-    if CORPUS.exists():
-        rows += asyncio.run(corpus(MAJORS))
-    return [*rows, *asyncio.run(against_reload(1000))]
+PARTS: dict[str, Callable[[], list[Row]]] = {
+    "speed": lambda: [speed()],
+    "kills": killed,
+    "unseen": lambda: [asyncio.run(nothing_visible("chromium@156", 5000))],
+    "corpus": lambda: asyncio.run(corpus(MAJORS)) if CORPUS.exists() else [],
+    "reload": lambda: asyncio.run(against_reload(1000)),
+}
+
+
+def run() -> Iterator[Row]:
+    for part in PARTS.values():
+        yield from part()
