@@ -69,6 +69,7 @@ class Pages:
     def __init__(self, weights: Mapping[str, int]) -> None:
         self._names = Names()
         self._weights = weights
+        self._favoured = False
 
     @cached_property
     def _generators(self) -> Generators:
@@ -101,6 +102,9 @@ class Pages:
 
     def favour(self, properties: Mapping[str, float]) -> None:
         """Declare some properties so many times as often as usual, from the next page on, and all others as usual."""
+        if not properties and not self._favoured:
+            return
+        self._favoured = bool(properties)
         named = {f"{name}:": factor for name, factor in properties.items()}
         below = children("declaration", web.grammar().rules["declaration"])
         factors = {n: named.get(web.first_text(node), 1.0) for n, (_, node) in enumerate(below)}

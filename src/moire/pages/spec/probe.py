@@ -49,6 +49,10 @@ class Support:
 
     def over(self, weights: Mapping[str, int]) -> dict[str, int]:
         """Weights for pages that this build should understand."""
+        told = self.refused, sorted(self.rates.items())
+        return web.remembered("support", weights, told, lambda: self._over(weights))
+
+    def _over(self, weights: Mapping[str, int]) -> dict[str, int]:
         found = dict(weights)
         for edge in self.refused:
             found[edge] = 0

@@ -127,6 +127,11 @@ def weights(kinds: Collection[Status] = USUAL, engines: Mapping[str, float] | No
     return home.remembered("weights", key, lambda: without(refused))
 
 
+def remembered(kind: str, given: Mapping[str, int], told: object, make: Callable[[], dict[str, int]]) -> dict[str, int]:
+    """Weights worked out from others by what was told, once: without the whole grammar, a hunt begins much sooner."""
+    return home.remembered("weights", repr((origin(), kind, sorted(given.items()), told)), make)
+
+
 @cache
 def origin() -> str:
     """A digest of all that the grammar is made by: what was worked out from it is stale when that changes."""

@@ -40,6 +40,10 @@ _RULES = ("@font-face", "@namespace")
 
 def weights(given: Mapping[str, int]) -> dict[str, int]:
     """The same weights for pages in which nothing moves, loads or remembers."""
+    return web.remembered("still", given, (_DECLARED.pattern, _RULES, sorted(_LOADING)), lambda: _still(given))
+
+
+def _still(given: Mapping[str, int]) -> dict[str, int]:
     grammar = web.grammar()
     made = dict(given)
     for edge, child in children("declaration", grammar.rules["declaration"]):
