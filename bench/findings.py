@@ -26,8 +26,8 @@ LIST = PLACE / "findings.json"
 TIMES = 10
 _HEAD = """# Findings
 
-Render-update bugs that `moire hunt update` found in stock builds: a page changed by script does not look like the same
-page loaded fresh. Each was reduced by the hunt and then read; its reftest fails {times} times of {times} in the build
+Render-update bugs that Moire found in stock builds: a page changed by script does not look like the same
+page loaded fresh. Each was reduced and then read; its reftest fails {times} times of {times} in the build
 that is named (`python -m bench findings`). Pictures show the updated page, the fresh one and where they differ.
 """
 _SECTION = """
