@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from moire.browsers import names
+from moire.browsers import names, shelf
 from moire.browsers.lab import Lab
-from moire.nouns import Build, Case, Verdict
+from moire.nouns import Build, Case, UnknownBuild, Verdict
 from moire.oracles.change import screen_and_confirm
 from moire.pages.simple import page
 from moire.pixels import Measure
@@ -39,7 +39,12 @@ async def changes(lab: Lab, base: Build, new: Build, measure: Measure, cases: It
 
 
 def build(name: str) -> Build:
-    return names.resolve(name)
+    """A build, installed if it is not there yet."""
+    try:
+        return names.resolve(name)
+    except UnknownBuild:
+        shelf.install(name)
+        return names.resolve(name)
 
 
 def pages(count: int, size: int, first: int = 0) -> list[str]:

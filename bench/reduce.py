@@ -39,7 +39,7 @@ from .common import Row, build, row
 
 BUILDS = ("chromium@150", "chromium@156")
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
-CASES = int(os.environ.get("MOIRE_BENCH_CASES", "100"))
+CASES = int(os.environ.get("MOIRE_BENCH_CASES", "102"))
 # Every so many cases are reduced once more, one render at a time.
 SERIAL_EVERY = 5
 SIZES = (5000, 8000, 12_000, 20_000)

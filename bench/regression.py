@@ -50,6 +50,7 @@ async def known() -> list[Row]:
     """Pages that others wrote, at the two builds round each flip."""
     seen: Counter[str] = Counter()
     oracle: Counter[str] = Counter()
+    reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
     checkout = Checkout(CORPUS / "wpt")
     references = {"firefox": [build("firefox@153")], "both": [build("firefox@153"), build("webkit@2.50")]}
     for (first, last), cases in sorted(windows().items()):
@@ -75,6 +76,8 @@ async def known() -> list[Row]:
                         case_7a = "".join(o.case for o in judged.interop.opinions.values())
                         oracle[f"{name} {kind} {told}"] += 1
                         oracle[f"{name} {kind} survives"] += judged.interop.bug
+                        if kind == "regression" and not judged.bug:
+                            reasons[name][judged.reason] += 1
                         if (kind == "regression") != judged.bug:
                             print(name, kind, told, case_7a, test, judged.reason[:150], flush=True)
     rows = [
@@ -90,7 +93,7 @@ async def known() -> list[Row]:
         counts = {key: n for key, n in sorted(oracle.items()) if key.startswith(name)}
         rows += [
             row(f"{name}: surviving regressions called bugs", oracle[f"{name} regression bug"] / max(1, survive), "1",
-                survive=survive, of=total["regression"], **counts),
+                survive=survive, of=total["regression"], the_rest=dict(reasons[name]), **counts),
             row(f"{name}: fixes and features called bugs", wrong / max(1, benign), "0.05 at most", of=benign),
         ]  # fmt: skip
     return rows
@@ -116,12 +119,14 @@ async def changed(builds: tuple[Build, Build], cases: list[Known], seen: Counter
 # What bisection costs
 
 MANY = 50
+HISTORY = (88, 89, 91, 92, 103, 106, 107, 108, 109, 111, 112, 114, 116, 119, 123, 127, 133, 143, 153, 156)
 
 
 async def cost() -> list[Row]:
-    """Over the builds that are here: one page, and many at once."""
-    first, last = build("chromium@88"), build("chromium@156")
-    stops = history.between(first, last, offered=False)
+    """Over a history of builds: one page, and many at once."""
+    builds = [build(f"chromium@{major}") for major in HISTORY]
+    first, last = builds[0], builds[-1]
+    stops = history.named([one.name for one in builds])
     colours = [Case(b"<!DOCTYPE html><style>div { & p { height: 9px; background: green } }</style><div><p></div>")]
     async with Lab([first, last]) as lab:
         number = 0

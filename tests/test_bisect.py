@@ -27,10 +27,12 @@ NUMBERS: Eyes[float] = Eyes(lambda a, b: abs(a - b) > 1, lambda a, b: abs(a - b)
 def looked(history: Sequence[float | None], eyes: Eyes[float] = NUMBERS) -> tuple[list[Change], list[int]]:
     """The changes, and the places that were looked at."""
     looking = search(len(history), eyes)
-    visited = [next(looking)]
+    asked = next(looking)
+    visited = sorted(asked)
     try:
         while True:
-            visited.append(looking.send(history[visited[-1]]))
+            asked = looking.send({place: history[place] for place in asked})
+            visited += sorted(asked)
     except StopIteration as done:
         return done.value, visited
 

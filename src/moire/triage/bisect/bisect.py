@@ -49,7 +49,7 @@ class _Way:
 
     case: Case
     looking: Looking[bytes]
-    wanted: int = 0
+    wanted: frozenset[int] = frozenset()
     visited: list[int] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     result: Bisected | Unsettled | None = None
@@ -64,12 +64,15 @@ async def bisect(
     for way in ways:
         way.wanted = next(way.looking)
     while open_ways := [way for way in ways if way.result is None]:
-        # Of all builds that are wanted, the one that most wait for.
-        place = min(Counter(way.wanted for way in open_ways).items(), key=lambda one: (-one[1], one[0]))[0]
-        here = [way for way in open_ways if way.wanted == place]
-        told.visit(history[place].name, len(here), len(ways) - len(open_ways), len(ways))
-        await _visit(history[place], here, view, memory, told)
-        for way in here:
+        # The build that most wait for goes first: if it cannot be had, that is known soon.
+        places = Counter(place for way in open_ways for place in way.wanted)
+        for place, _ in sorted(places.items(), key=lambda one: (-one[1], one[0])):
+            here = [way for way in open_ways if place in way.wanted]
+            told.visit(history[place].name, len(here), len(ways) - len(open_ways), len(ways))
+            await _visit(history[place], here, view, memory, told)
+            for way in here:
+                way.visited.append(place)
+        for way in open_ways:
             _go_on(way, history, memory)
     return [way.result for way in ways if way.result is not None]
 
@@ -88,14 +91,15 @@ async def _visit(stop: Stop, here: Sequence[_Way], view: View, memory: Memory, t
 
 
 def _go_on(way: _Way, history: Sequence[Stop], memory: Memory) -> None:
-    name = history[way.wanted].name
-    seen = memory.known(way.case, name)
-    way.visited.append(way.wanted)
-    if isinstance(seen, Blind):
-        way.skipped[name] = seen.reason
+    answers: dict[int, bytes | None] = {}
+    for place in way.wanted:
+        seen = memory.known(way.case, history[place].name)
+        answers[place] = seen if isinstance(seen, bytes) else None
+        if isinstance(seen, Blind):
+            way.skipped[history[place].name] = seen.reason
     visited = tuple(history[place].name for place in way.visited)
     try:
-        way.wanted = way.looking.send(seen if isinstance(seen, bytes) else None)
+        way.wanted = way.looking.send(answers)
     except StopIteration as done:
         changes: list[Change] = done.value
         named = tuple((history[one.before].name, history[one.after].name) for one in changes)
@@ -104,6 +108,7 @@ def _go_on(way: _Way, history: Sequence[Stop], memory: Memory) -> None:
         words = f"{history[0].name} and {history[-1].name} show it alike"
         way.result = Unsettled(words, visited, way.skipped)
     except NoEnd as end:
-        reason = way.skipped[history[end.place].name]
+        seen = memory.known(way.case, history[end.place].name)
         passing = isinstance(seen, Blind) and seen.passing
+        reason = way.skipped[history[end.place].name]
         way.result = Unsettled(f"{history[end.place].name} cannot show it: {reason}", visited, way.skipped, passing)

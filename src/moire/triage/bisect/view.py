@@ -7,22 +7,23 @@ import math
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Protocol
 
+from ...browsers.drivers.base import Tab
 from ...browsers.lab import Lab, LabOptions
 from ...browsers.onpaper import written
 from ...browsers.processes import Child
-from ...nouns import Build, Case, Failure, HarnessError, LaunchError, MoireError, Shot
+from ...nouns import Build, Case, Failure, HarnessError, LaunchError, MoireError, Outcome, Shot
 from ...oracles import update
 from ...oracles.change import differ, photograph, together
 from ...pixels import Measure, decode
 from .memory import Blind, Seen
 from .search import Eyes
 
-# Pictures of a page in one build; if they are not all alike, so many more, of which most must be.
-LOOKS, MORE_LOOKS = 2, 5
+# Pictures of a page in one build, if the first two are not alike; most of them must be.
+MORE_LOOKS = 5
 # What a command says by its exit, as for `git bisect run`.
 GOOD, SKIP, MOST_BAD = 0, 125, 127
 
@@ -61,6 +62,19 @@ class View(Protocol):
         ...
 
 
+async def _twice(lab: Lab, build: Build, case: Case) -> list[Outcome]:
+    """In a fresh tab and, where that can make no difference, in one that is there already, which takes much less."""
+
+    async def shot(tab: Tab) -> Shot:
+        return Shot(await tab.screenshot(), "navigation")
+
+    async def again() -> Outcome:
+        seen = await lab.visit(build, case, shot, warm=case.inert)
+        return seen if isinstance(seen, Failure) else seen.value
+
+    return await together(lab.shoot(build, case), again())
+
+
 @dataclass
 class Pictures:
     measure: Measure
@@ -84,8 +98,8 @@ class Pictures:
         await _visit(build, cases, self.options, self._seen, told)
 
     async def _seen(self, lab: Lab, build: Build, case: Case) -> Seen:
-        for looks in (LOOKS, MORE_LOOKS):
-            outcomes = await photograph(lab, build, case, looks)
+        for look in (_twice, partial(photograph, repeats=MORE_LOOKS)):
+            outcomes = await look(lab, build, case)
             self.renders += len(outcomes)
             failure = next((one for one in outcomes if isinstance(one, Failure)), None)
             if failure is not None:
