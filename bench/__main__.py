@@ -20,6 +20,7 @@ NAMES = (
     "findings",
     "stages",
     "regression",
+    "consensus",
 )
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -44,6 +44,10 @@ def leaders(wanted: str) -> list[int]:
     return found
 
 
+# More than are under way at once.
+PAGES = 10
+
+
 async def struck(lab: Lab, build: Build, count: int, strike: Callable[[], None]) -> list[Shot | Failure]:
     """Shots, with a blow as soon as two are done and before the lab hears of the next."""
     done = 0
@@ -66,10 +70,10 @@ async def test_a_browser_killed_or_stopped_costs_no_page(engine: Build, blow: si
     # One that is stopped is known by the deadline; one that is killed, at once.
     options = LabOptions(deadline=6 if blow == signal.SIGSTOP else 30, processes=1)
     async with Lab([engine], options) as lab:
-        calm = [await lab.shoot(engine, page(seed, 800)) for seed in range(16)]
-        seen = await struck(lab, engine, 16, lambda: os.kill(leaders(name[engine.engine])[0], blow))
+        calm = await struck(lab, engine, PAGES, lambda: None)
+        seen = await struck(lab, engine, PAGES, lambda: os.kill(leaders(name[engine.engine])[0], blow))
         health = lab.health(engine)
-    assert len(seen) == 16 and all(isinstance(s, Shot) for s in seen)
+    assert len(seen) == PAGES and all(isinstance(s, Shot) for s in seen)
     assert health.starts > 1
     # WebKitGTK's first picture was once another one, on a very busy machine; why is not known yet.
     if engine.engine != "webkit":

@@ -157,8 +157,13 @@ class _Once:
 
     builds = ()
 
+    renews = False
+
     def __init__(self) -> None:
         self.looked: list[Judged] = []
+
+    def more(self, number: int) -> bool:
+        return True
 
     def case(self, number: int) -> Case:
         return Case(b"<p>", seed=number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -111,9 +112,10 @@ async def test_an_update_that_is_done_right_is_the_same_in_every_engine(engine: 
     async with Lab([engine]) as lab:
         before = await update.fresh(lab, engine, Case(PAGE))
         assert isinstance(before, update.Rendering)
-        for one in EVERY:
-            case = Case(PAGE, update=(one,))
-            seen, new = await update.updated(lab, engine, case), await update.fresh(lab, engine, case)
+        cases = [Case(PAGE, update=(one,)) for one in EVERY]
+        updated = await asyncio.gather(*(update.updated(lab, engine, case) for case in cases))
+        fresh = await asyncio.gather(*(update.fresh(lab, engine, case) for case in cases))
+        for one, seen, new in zip(EVERY, updated, fresh, strict=True):
             judged = update.conclude([seen], [new], EXACT)
             assert judged.verdict.kind == "same" and judged.same_page, (one, judged.verdict)
             assert isinstance(seen, update.Rendering), (one, seen)
@@ -386,7 +388,11 @@ async def test_known_bugs_of_chromium_108_are_found(older: Build) -> None:
         async with Lab([older]) as lab:
             for one in chosen[:5]:
                 case = converted(Case((root / one["test"]).read_bytes(), one["test"], root=root))
-                judged = await update.judge(lab, older, case, EXACT, remembering=True)
+                for _ in range(3):
+                    judged = await update.judge(lab, older, case, EXACT, remembering=True)
+                    # On a very busy machine, some of these do not look the same each time.
+                    if judged.verdict.kind != "flaky":
+                        break
                 assert judged.verdict.kind == verdict, (one["test"], judged.verdict)
 
 

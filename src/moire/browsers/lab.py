@@ -40,13 +40,15 @@ TABS = {"chromium": 4, "firefox": 4, "webkit": 1, "webdriver": 1, "command": 1}
 
 @dataclass(frozen=True, slots=True)
 class LabOptions:
-    """`processes` and `tabs` of 0 mean "as many as suit the machine and the build"."""
+    """`processes` and `tabs` of 0 mean "as many as suit the machine and the build". For `long` work, an engine that
+    draws one page at a time gets two processes, which take some time to start: it mostly waits for frames."""
 
     deadline: float = 15.0
     processes: int = 0
     tabs: int = 0
     recycle_after: int = 1000
     serve_host: str = ""
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,8 @@ class Lab:
         for build in self.builds:
             # Two processes of several tabs fill two cores; more builds than cores share them.
             processes = self.options.processes or share
+            if self.options.long and build.engine == "webkit":
+                processes = max(processes, 2)
             tabs = min(self.options.tabs or TABS[build.engine], TABS[build.engine] if TABS[build.engine] == 1 else 64)
             station = Station(self, build, processes, tabs)
             self._stations[build] = station

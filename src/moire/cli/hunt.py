@@ -2,73 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import re
-import signal
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
 
 from ..browsers import dates, history, shelf
-from ..browsers.lab import Lab, LabOptions
+from ..grammar import GrammarError
+from ..grammar import reducer as reducer_of
+from ..grammar.reduce import Pick, Propagation
 from ..hunts import begin
-from ..hunts.run import Hunt, Judged, Told, follow
-from ..nouns import Build, Exit, MoireError, UsageError
+from ..nouns import Environment, Exit, UsageError
+from ..oracles.consensus import Pool
+from ..pages.profile import profile, profiles, shaped
+from ..pages.spec import web
 from ..pages.update import still
 from ..reports.run import write
-from ..store import BLOBS, Finding, Run, Store
-from ..triage.bisect import Visits
+from ..store import Store
 from ..wpt.near import Checkout
-from . import options, sources
-from .progress import pages as page_progress
-from .root import cli, run
-
-F = TypeVar("F", bound=Callable[..., Any])
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_NAME = re.compile(r"[A-Za-z0-9][\w-]*")
-
-
-def seconds(_context: click.Context, _option: click.Parameter, text: str | None) -> float:
-    """`90`, `90s`, `30m`, `8h`, `2d`."""
-    if text is None:
-        return 0.0
-    found = _SPAN.fullmatch(text.strip().lower())
-    if found is None or not float(found[1]):
-        raise UsageError(f"--time {text} is no time.", "Write for example 90s, 30m or 8h.")
-    return float(found[1]) * _SECONDS[found[2] or "s"]
-
-
-def run_options(function: F) -> F:
-    """What every hunt takes."""
-    for option in reversed(
-        [
-            click.option("--pages", type=click.IntRange(1), help="How many pages to show; 500 if no --time is given."),
-            click.option("--time", "seconds", callback=seconds, metavar="TIME", help="How long: 90s, 30m, 8h."),
-            click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages."),
-            click.option(
-                "--from", "folder", type=click.Path(path_type=Path), help="Your own pages, a folder, not made ones."
-            ),
-            sources.size_option,
-            sources.page_options,
-            click.option("--name", default="", help="What to call the run; by default its kind and a number."),
-            options.store_option,
-            click.option("-o", "--output", type=click.Path(path_type=Path), help="The report; STORE/NAME by default."),
-            click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found."),
-            options.lab_options,
-        ]
-    ):
-        function = option(function)
-    return function
+from . import hunting, options, sources
+from .root import cli
 
 
 @cli.group(invoke_without_command=True)
@@ -92,34 +48,36 @@ def hunt(
       moire hunt update chromium@156 --time 30m
       moire hunt change --base chromium@150 --new chromium@156 --pages 500
       moire hunt regression --base chromium@108 --new chromium@116 --reference firefox@153
+      moire hunt consensus chromium firefox webkit --runs 20
       moire hunt --resume update-1
     """
     if context.invoked_subcommand is not None:
         if resume is not None:
             raise UsageError("--resume takes no other hunt.", f"Run `moire hunt --resume {resume}`.")
         for given in context.params:
-            if context.get_parameter_source(given) == ParameterSource.COMMANDLINE:
+            if context.get_parameter_source(given) in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
                 words = f"--{given.replace('_', '-')} stands before {context.invoked_subcommand}."
-                raise UsageError(words, "Put it behind.")
+                raise UsageError(words, f"Put it behind; in a file, into [hunt.{context.invoked_subcommand}].")
         return Exit.DONE
     if resume is None:
         raise UsageError("There is nothing to hunt for.", "Run `moire hunt --help`.")
     with Store(store, make=False) as kept:
         known = kept.run(resume)
-        if known.state == "done" and not _open(kept.findings(known)):
-            place = write(kept, known, _place(kept, known, output))
+        if known.state == "done" and not hunting.still_open(kept.findings(known)):
+            place = write(kept, known, hunting.place_for(kept, known, output))
             click.echo(f"{known.name} is done. Open {place}")
-            return Exit.ERROR if fail_on_finding and _bad(kept.findings(known)) else Exit.DONE
+            return Exit.ERROR if fail_on_finding and hunting.bad(kept.findings(known)) else Exit.DONE
         builds = options.builds(tuple(begin.names(known.settings)))
         begin.check(known.settings, builds)
-        return _go(kept, known, builds, output, fail_on_finding, options.lab(deadline, serve_host))
+        return hunting.go(kept, known, builds, output, fail_on_finding, options.lab(deadline, serve_host))
 
 
 @hunt.command()
 @click.option("--base", required=True, metavar="BUILD", help="The build that is taken for right.")
 @click.option("--new", "new_", required=True, metavar="BUILD", help="The build under test.")
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
-@run_options
+@sources.size_option
+@hunting.run_options
 def change(base: str, new_: str, **how: Any) -> int:
     """Fuzz two builds with the same pages and report what changed.
 
@@ -130,7 +88,7 @@ def change(base: str, new_: str, **how: Any) -> int:
       moire hunt change --base chromium@150 --new chromium@156
       moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o reports/108-116
     """
-    return _begin("change", (base, new_), (), {}, lambda weights: weights, **how)
+    return hunting.begin_run("change", (base, new_), (), {}, lambda weights: weights, **how)
 
 
 @hunt.command()
@@ -147,7 +105,8 @@ def change(base: str, new_: str, **how: Any) -> int:
 @click.option("--wpt", type=click.Path(path_type=Path), metavar="DIR", help="A checkout of web-platform-tests.")
 @click.option("--installed", is_flag=True, help="Bisect over installed builds only; nothing is fetched.")
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
-@run_options
+@sources.size_option
+@hunting.run_options
 def regression(
     base: str | None, new_: str | None, listed: Path | None, references: tuple[str, ...], wpt: Path | None,
     installed: bool, **how: Any,
@@ -185,7 +144,7 @@ def regression(
         "wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed,
         "history": [stop.name for stop in stops], "listed": listed is not None,
     }  # fmt: skip
-    return _begin("regression", (base, new_), references, settings, lambda weights: weights, **how)
+    return hunting.begin_run("regression", (base, new_), references, settings, lambda weights: weights, **how)
 
 
 @hunt.command()
@@ -198,7 +157,8 @@ def regression(
 )
 @click.option("--no-guidance", is_flag=True, help="Draw by fixed weights, whatever was found.")
 @click.option("--measure", default="exact", show_default=True, help="What counts as different.")
-@run_options
+@sources.size_option
+@hunting.run_options
 def update(builds: tuple[str, ...], operations: int, references: tuple[str, ...], no_guidance: bool, **how: Any) -> int:
     """Look for pages that a script changes and that then look otherwise than the same page loaded fresh.
 
@@ -211,173 +171,100 @@ def update(builds: tuple[str, ...], operations: int, references: tuple[str, ...]
       moire hunt update firefox@153 --from my-pages --operations 8
     """
     settings = {"operations": operations, "guided": not no_guidance}
-    return _begin("update", builds, references, settings, still.weights, **how)
+    return hunting.begin_run("update", builds, references, settings, still.weights, **how)
 
 
-# What there is to show, and what can be changed by script while it is shown.
-_SHOWN = (".html", ".htm", ".xht", ".xhtml", ".svg", ".pdf")
-_CHANGED = (".html", ".htm")
-
-
-def _own_pages(folder: Path, suffixes: Sequence[str]) -> list[list[str]]:
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder.", "Give --from the folder that your pages are in.")
-    found = sorted(p.resolve() for p in folder.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
-    if not found:
-        raise UsageError(f"There are no pages in {folder}.", f"Pages end in {', '.join(suffixes)}.")
-    return [[str(path), begin.digest(path)] for path in found]
-
-
-def _begin(
-    kind: str, tested: Sequence[str], references: Sequence[str], settings: dict[str, Any],
-    shaped: Callable[[dict[str, int]], dict[str, int]], *, pages: int | None, seconds: float, seed: int, size: int,
-    measure: str, folder: Path | None, name: str, store: Path, output: Path | None, fail_on_finding: bool,
-    deadline: float, serve_host: str, **how: Any,
+@hunt.command()
+@click.argument("builds", nargs=-1, required=True, metavar="BUILD...")
+@click.option(
+    "--target", metavar="BUILD", help="Only what this build alone shows otherwise than all others, who agree."
+)
+@click.option(
+    "--rule", type=click.Choice(["any", "every"]), default="any", show_default=True,
+    help="What fails: any two that disagree, or one that disagrees with every other.",
+)  # fmt: skip
+@click.option("--runs", type=click.IntRange(1), help="How many runs; 10 if neither --time nor --pages is given.")
+@click.option("--iterations", default=25, show_default=True, type=click.IntRange(1, 10_000), help="Pages a run.")
+@click.option("--max-size", default=50, show_default=True, type=click.IntRange(1, 1000), help="Of a run's last page.")
+@click.option(
+    "--profile", "profile_", default="specified", show_default=True, metavar="NAME",
+    help=f"What pages are made of: {', '.join(profiles())}.",
+)  # fmt: skip
+@click.option("--as-is", is_flag=True, help="Show pages as they are: no reset of default styles, no Ahem.")
+@click.option("--viewport", default="500x400", show_default=True, metavar="WIDTHxHEIGHT")
+@click.option(
+    "--pick", type=click.Choice(get_args(Pick)), default="weight", show_default=True, help="Weights to lower."
+)
+@click.option(
+    "--propagation", type=click.Choice(get_args(Propagation)), default="zero", show_default=True,
+    help="What lower weights do to those above them.",
+)  # fmt: skip
+@click.option(
+    "--reducer", default="divide:10", show_default=True, help="By how much: zero, half, divide:N, ladder:30,10,3,1."
+)
+@click.option(
+    "--edges", default=3, show_default=True, type=click.IntRange(0, 100), help="Weights a finding; 0 for none."
+)
+@click.option("--never", multiple=True, metavar="PATH", help="A weight that is never lowered; again for more.")
+@click.option(
+    "--benign", type=click.Path(path_type=Path), metavar="FILE",
+    help="Signatures that are no bugs, one a line, * for anything: counted, not shown.",
+)  # fmt: skip
+@click.option("--measure", default="sqdiff", show_default=True, help="What counts as disagreement.")
+@hunting.run_options
+def consensus(
+    builds: tuple[str, ...], target: str | None, rule: str, runs: int | None, iterations: int, max_size: int,
+    profile_: str, as_is: bool, viewport: str, pick: str, propagation: str, reducer: str, edges: int,
+    never: tuple[str, ...], benign: Path | None, pages: int | None, seconds: float, **how: Any,
 ) -> int:  # fmt: skip
-    own = _own_pages(folder, _CHANGED if kind == "update" else _SHOWN) if folder is not None else []
-    builds = options.builds((*tested, *references))
-    options.the_measure(measure)
-    lab_options = options.lab(deadline, serve_host)
-    if name and not _NAME.fullmatch(name):
-        raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
-    if name in (BLOBS, begin.BISECT):
-        raise UsageError(f"--name {name} is taken.", "Give another.")
-    for n, build in enumerate(builds):
-        # A build may well be compared with itself.
-        if (kind == "update" or n >= len(tested)) and any(map(build.same_program, builds[:n])):
-            raise UsageError(f"{build.name} is named twice.", "Name each build once.")
-    options.folder_for(output)
-    # Nobody need be asked what pages may hold if there are pages; operations are made all the same.
-    makes = kind == "update" or not own
-    asked = [build for build in builds[: len(tested)] if build.engine != "command" and makes]
-    if own and kind != "update":
-        # Once each: the same page again would look the same.
-        pages = min(pages or len(own), len(own))
-    with Store(store) as kept:
-        kept.free(name)
-        weights = shaped(sources.weights(builds=asked, **how))
-        whole = {
-            "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
-            "programs": [begin.program(build) for build in builds],
-            "pages": pages or (0 if seconds else 500), "seconds": seconds, "seed": seed, "size": size,
-            "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own, **settings,
-        }  # fmt: skip
-        # What cannot be hunted for leaves no run behind.
-        begin.hunt(kind, whole, builds, kept)
-        return _go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, lab_options)
+    """Look for pages that the builds of a pool do not show alike.
 
+    A run shows pages that grow, until one fails; that one is reduced, and the weights of what is left of it are
+    lowered, so that the next run looks elsewhere. Pages are shown over a reset of what engines do each in their own
+    way, with letters in Ahem. A build may be named twice: what it shows otherwise than itself is set aside.
 
-def _go(
-    store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, lab: LabOptions
-) -> int:
-    place = _place(store, known, output)
-    hunt = begin.hunt(known.kind, known.settings, builds, store, lab, known.name)
-    index: Path | None = None
-    with store.writing(known):
-        try:
-            run(_hunt(store, known, hunt, builds, lab))
-        finally:
-            if not store.next_page(known) and not store.findings(known):
-                store.forget(known)
-        # Also when the hunt is broken off in order: what was found so far is worth a report.
-        if store.next_page(known) or store.findings(known):
-            index = write(store, store.run(known.name), place)
-    if index is None:
-        raise KeyboardInterrupt
-    found = store.findings(known)
-    words = f"{len(found)} findings of {len({one.signature for one in found})} kinds in {store.next_page(known)} pages."
-    click.echo(f"{words} Open {index}")
-    if store.run(known.name).state == "stopped":
-        click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
-        return Exit.INTERRUPTED
-    verdicts = store.verdicts(known)
-    if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
-        raise MoireError("Not one page could be tested.", "The report says why.")
-    return Exit.ERROR if fail_on_finding and _bad(found) else Exit.DONE
-
-
-def _place(store: Store, known: Run, output: Path | None) -> Path:
-    place = output or store.folder / known.name
-    options.folder_for(place)
-    return place
-
-
-def _open(found: Sequence[Finding]) -> bool:
-    """Whether something is still to be told of some of them."""
-    return any(one.state == "confirmed" or "unsettled" in one.details for one in found)
-
-
-def _bad(found: Sequence[Finding]) -> bool:
-    """What the oracles of a regression hunt call no bug is none."""
-    return any(one.details.get("bug", True) for one in found)
-
-
-async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], lab_options: LabOptions) -> None:
-    begun = time.monotonic()
-    done = False
-    # Those that findings are only tried in wait; the others share the machine.
-    share = max(1, (os.cpu_count() or 1) // len(hunt.builds))
-    lab = Lab(builds, replace(lab_options, processes=lab_options.processes or share))
-    budget = begin.budget(known.settings)
-    seen: Counter[str] = Counter()
-    for (_, verdict), count in store.verdicts(known).items():
-        seen[verdict] += count
+    \b
+    Examples:
+      moire hunt consensus chromium firefox webkit --runs 100
+      moire hunt consensus chromium firefox webkit --target webkit --time 1h
+      moire hunt consensus chromium@108 chromium@116 chromium@156 firefox --profile plain --rule every
+      moire hunt consensus chromium firefox --like mine.html --profile all --edges 0
+    """
+    # What cannot be is said before anything is worked out.
+    profile(profile_)
+    rule = rule if target is None else "target"
+    aimed = options.target(target, builds)
+    Pool(tuple(options.builds(builds)), options.the_measure(how["measure"]), rule, aimed)  # type: ignore[arg-type]
     try:
-        async with lab:
-            for build in builds:
-                await lab.start(build)
-            with page_progress() as bar, _interrupts() as stop:
-                task = bar.add_task(known.name, total=budget.pages or None, found="", completed=store.next_page(known))
-
-                def words(more: str = "") -> str:
-                    counts = [f"{n} {kind}" for kind, n in sorted(seen.items()) if kind != "same"]
-                    return ", ".join([*counts, *([more] if more else [])])
-
-                def page(number: int, judged: Sequence[Judged]) -> None:
-                    seen.update(one.verdict.kind for one in judged)
-                    spent = known.seconds + time.monotonic() - begun
-                    left = f"{max(0, budget.seconds - spent):.0f} s left" if budget.seconds else ""
-                    bar.update(task, completed=number + 1, found=words(left))
-
-                def looking(judged: Judged) -> None:
-                    bar.update(task, found=words(f"looking into one that {judged.build} shows {judged.verdict.kind}"))
-
-                def finding(one: Finding) -> None:
-                    words = f"{one.signature}{' (known)' if one.state == 'duplicate' else ''}"
-                    bar.console.print(words, markup=False, highlight=False)
-
-                def visit(build: str, pages: int, settled: int, every: int) -> None:
-                    bar.update(task, found=f"bisecting: {build} for {pages} pages, {settled} of {every} settled")
-
-                def fetch(what: str, done: int, total: int | None) -> None:
-                    bar.update(task, found=f"fetching {what}")
-
-                told = Told(page, looking, finding, Visits(visit, fetch))
-                done = await follow(store, known, hunt, lab, budget, stop, told)
-    finally:
-        notes = {build.name: str(lab.health(build)) for build in builds}
-        store.end(known, "done" if done else "stopped", notes)
+        reducer_of(reducer)
+    except GrammarError as error:
+        raise UsageError(str(error)) from None
+    environment = Environment(*options.viewport(viewport, "--viewport"))
+    settings = {
+        "rule": rule, "target": aimed, "normal": not as_is,
+        "runs": runs or (0 if seconds or pages or how["folder"] else 10), "iterations": iterations,
+        "max_size": max_size, "profile": profile_, "environment": asdict(environment),
+        "pick": pick, "propagation": propagation, "reducer": reducer, "edges": edges, "never": _edges(never),
+        "benign": _lines(benign),
+    }  # fmt: skip
+    # By runs, if nothing else is said: a run has no set number of pages.
+    pages = pages or (0 if seconds or settings["runs"] else None)
+    return hunting.begin_run(
+        "consensus", builds, (), settings, lambda weights: shaped(weights, profile_), size=0, pages=pages,
+        seconds=seconds, **how,
+    )  # fmt: skip
 
 
-@contextmanager
-def _interrupts() -> Iterator[asyncio.Event]:
-    """The first Ctrl-C sets the event, the next ends the work at once."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+def _edges(paths: Sequence[str]) -> list[str]:
+    if paths:
+        owners = web.grammar().owners
+        for path in paths:
+            if path not in owners:
+                raise UsageError(f"--never {path} is no weight of the web's grammar.", "See `moire pages grammar`.")
+    return list(paths)
 
-    def first() -> None:
-        click.echo("Ending in order; once more to end at once.", err=True)
-        stop.set()
-        for which in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(which)
-            signal.signal(which, signal.default_int_handler)
 
-    for which in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(which, first)
-    try:
-        yield stop
-    finally:
-        if not stop.is_set():
-            for which in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(which)
-                signal.signal(which, signal.default_int_handler)
+def _lines(file: Path | None) -> list[str]:
+    """Lines of a file that say something."""
+    text = sources.read_bytes(file).decode("utf-8", "replace") if file is not None else ""
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]

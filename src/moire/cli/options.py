@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,10 +36,14 @@ def environment_options(function: F) -> F:
 
 
 def environment(size: str, scale: float, color_scheme: Any, direction: Any, medium: Any) -> Environment:
-    width, _, height = size.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and size.isascii()):
-        raise UsageError(f"--size {size} is not WIDTHxHEIGHT.", "Write for example 800x600.")
-    return Environment(int(width), int(height), scale, color_scheme, direction, medium)
+    return Environment(*viewport(size, "--size"), scale, color_scheme, direction, medium)
+
+
+def viewport(text: str, option: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and text.isascii()):
+        raise UsageError(f"{option} {text} is not WIDTHxHEIGHT.", "Write for example 800x600.")
+    return int(width), int(height)
 
 
 def lab_options(function: F) -> F:
@@ -53,6 +57,12 @@ def lab_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def normal_option(function: F) -> F:
+    return click.option(
+        "--normal", is_flag=True, help="Show the page over a reset of default styles, every letter in Ahem."
+    )(function)
 
 
 def store_option(function: F) -> F:
@@ -78,6 +88,17 @@ def lab(deadline: float, serve_host: str) -> LabOptions:
 def builds(names_: tuple[str, ...]) -> list[Build]:
     known = shelf.installed()
     return [names.resolve(name, known) for name in names_]
+
+
+def target(name: str | None, pool: Sequence[str]) -> int | None:
+    """The place in a pool of one that is named as there, or by its engine."""
+    if name is None:
+        return None
+    found = [n for n, one in enumerate(pool) if name in (one, one.split("@")[0])]
+    if len(found) != 1:
+        words = f"--target {name} is {'in the pool more than once' if found else 'not one of the pool'}."
+        raise UsageError(words, f"Name one of {', '.join(dict.fromkeys(pool))}.")
+    return found[0]
 
 
 def the_measure(text: str) -> Measure:

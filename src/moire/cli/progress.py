@@ -91,13 +91,13 @@ def reducing(before: int) -> Iterator[Reducing]:
 
 
 @contextmanager
-def asking(name: str) -> Iterator[None]:
-    """While a build is asked what it understands: it takes a while, and nobody knows how long."""
+def waiting(words: str) -> Iterator[None]:
+    """While something takes a while, and nobody knows how long."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
         return
-    with console.status(f"asking {name} what it understands"):
+    with console.status(words):
         yield
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +15,15 @@ import click
 from ..browsers.lab import Lab, LabOptions
 from ..nouns import Build, Case, Exit, Failure, MoireError, Outcome, Shot, UsageError
 from ..oracles import update
+from ..oracles.consensus import Pool, Rule
 from ..pages import read
 from ..pages.beside import needed
 from ..pages.make import Pages
+from ..pages.normal import normalised
 from ..pages.source import elements, parse
 from ..pages.spec import web
-from ..pixels import Measure, decode, difference, encode, side_by_side, stacked
-from ..triage.reduce import Command, Differs, Judge, Never, Reduced, Settings, Stale, Step, reduce
+from ..pixels import decode, difference, encode, side_by_side, stacked
+from ..triage.reduce import Command, Differs, Disagrees, Judge, Never, Reduced, Settings, Stale, Step, reduce
 from ..triage.reduce.log import Log, put, replayed
 from ..triage.reduce.operations import whole
 from ..triage.reduce.reduce import AHEAD
@@ -36,12 +38,15 @@ TRIALS = 200
 @cli.command("reduce")
 @click.argument("page", type=click.Path(path_type=Path))
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--build", "-b", "names", multiple=True, metavar="BUILD", help="The two builds that disagree.")
+@click.option("--build", "-b", "names", multiple=True, metavar="BUILD", help="The builds that disagree, two or more.")
 @click.option(
     "--oracle",
-    type=click.Choice(["change", "update", "command"]),
-    help="What fails; `command` where one is given, `update` with operations, else `change`.",
+    type=click.Choice(["change", "consensus", "update", "command"]),
+    help="What fails; `command` where one is given, `update` with operations, `consensus` with more than two builds, "
+    "else `change`.",
 )
+@click.option("--target", metavar="BUILD", help="Of a consensus: the build that disagrees with all others, who agree.")
+@options.normal_option
 @click.option("--update", "operations", metavar="OPS", help="Operations on the page: a JSON list, or a file with one.")
 @click.option("--measure", default="exact", show_default=True, help="What counts as different.")
 @click.option("--any-difference", is_flag=True, help="Keep any difference, not only the one the page has.")
@@ -54,9 +59,9 @@ TRIALS = 200
 @options.environment_options
 @options.lab_options
 def reduce_(
-    page: Path, command: tuple[str, ...], names: tuple[str, ...], oracle: str | None, operations: str | None,
-    measure: str, any_difference: bool, existing_weights: bool, timeout: float, ahead: int, output: Path | None,
-    replay: Path | None, as_json: bool, deadline: float, serve_host: str, **env: Any,
+    page: Path, command: tuple[str, ...], names: tuple[str, ...], oracle: str | None, target: str | None,
+    normal: bool, operations: str | None, measure: str, any_difference: bool, existing_weights: bool, timeout: float,
+    ahead: int, output: Path | None, replay: Path | None, as_json: bool, deadline: float, serve_host: str, **env: Any,
 ) -> int:  # fmt: skip
     """Reduce PAGE while two builds still disagree about it, or while one shows it stale after an update, or while
     COMMAND ends with 0.
@@ -67,6 +72,7 @@ def reduce_(
     Examples:
       moire reduce page.html -b chromium@150 -b chromium@156
       moire reduce page.html -b chromium@156 -b firefox@153 --measure phash -o small.html --json
+      moire reduce page.html -b chromium -b firefox -b webkit --target webkit --normal --measure sqdiff
       moire reduce page.html --update update.json -b chromium@156
       moire reduce page.html -- sh -c 'grep -q display:grid {page}'
     """
@@ -79,18 +85,35 @@ def reduce_(
         raise UsageError(f"-o {file} is the page itself.", "Give another file, so that the page stays.")
     if replay is not None:
         return _replay(case, replay, file, as_json)
-    oracle = oracle or ("command" if command else "update" if case.update else "change")
+    shaped = normal or target is not None
+    pool = len(names) > 2 or shaped
+    oracle = oracle or ("command" if command else "update" if case.update else "consensus" if pool else "change")
     _check_call(oracle, command, names, case)
+    if shaped and oracle != "consensus":
+        raise UsageError(f"--normal and --target are not for the oracle `{oracle}`.", "Leave them out.")
+    aimed = options.target(target, names)
     builds = options.builds(names) if oracle != "command" else []
     the_measure = options.the_measure(measure)
     told = [
-        oracle, measure, repr((any_difference, existing_weights, timeout, case.environment, builds)),
+        oracle, measure, repr((any_difference, existing_weights, timeout, case.environment, builds, normal, aimed)),
         *(hashlib.sha256(_bytes(word)).hexdigest() for word in command),
     ]  # fmt: skip
+
+    def judge(lab: Lab | None) -> Judge:
+        if lab is None:
+            return Command(command, timeout)
+        if oracle == "consensus":
+            rule: Rule = "any" if aimed is None else "target"
+            return Disagrees(lab, Pool(tuple(builds), the_measure, rule, aimed, normal), any_difference)
+        if oracle == "change":
+            return Differs(lab, builds[0], builds[1], the_measure, any_difference)
+        # Whoever asks for this very page knows what it remembers.
+        return Stale(lab, builds[0], the_measure, any_difference, remembering=True)
+
+    shown = normalised if normal else lambda one: one
     result, pictures = run(
-        _reduce(case, builds, command, the_measure, any_difference, timeout, existing_weights, ahead, file, told,
-                options.lab(deadline, serve_host))
-    )  # fmt: skip
+        _reduce(case, builds, judge, shown, existing_weights, ahead, file, told, options.lab(deadline, serve_host))
+    )
     if isinstance(result, Never):
         raise NotReproduced(
             f"{page.name} cannot be reduced: {result.reason}.",
@@ -120,6 +143,8 @@ def _check_call(oracle: str, command: Sequence[str], names: Sequence[str], case:
         raise UsageError(f"A command is given, and the oracle is `{oracle}`.", "Leave out one of them.")
     if oracle == "change" and len(names) != 2:
         raise UsageError(f"{len(names)} builds are given.", "Give two that disagree: -b chromium@150 -b chromium@156.")
+    if oracle == "consensus" and len(names) < 2:
+        raise UsageError(f"{len(names)} builds are given.", "A consensus takes two at least.")
     if oracle == "update" and (len(names) != 1 or not case.update):
         raise UsageError("An update needs operations and one build.", "Give --update OPS and -b chromium@156.")
     if oracle != "update" and case.update:
@@ -146,18 +171,15 @@ _REMEDIES = {
 
 
 async def _reduce(
-    case: Case, builds: Sequence[Build], command: Sequence[str], measure: Measure, any_difference: bool,
-    timeout: float, existing_weights: bool, ahead: int, file: Path, told: list[str], lab_options: LabOptions,
+    case: Case, builds: Sequence[Build], make: Callable[[Lab | None], Judge], shown: Callable[[Case], Case],
+    existing_weights: bool, ahead: int, file: Path, told: list[str], lab_options: LabOptions,
 ) -> tuple[Reduced | Never, Path | None]:  # fmt: skip
     async with AsyncExitStack() as stack:
-        judge: Judge
-        if builds:
-            lab = await stack.enter_async_context(Lab(builds, lab_options))
-            for build in builds:
-                await lab.start(build)
-            judge = _judge(lab, builds, measure, any_difference)
-        else:
-            judge = Command(command, timeout)
+        lab = await stack.enter_async_context(Lab(builds, lab_options)) if builds else None
+        for build in builds:
+            assert lab is not None
+            await lab.start(build)
+        judge = make(lab)
         start, learned = await _by_weights(case, judge) if existing_weights else (case, "")
         with Log(file, case, told) as log, reducing(len(start.html)) as bar:
 
@@ -174,14 +196,8 @@ async def _reduce(
             if isinstance(result, Never):
                 return result, None
             log.done(result.case)
-        return result, await _pictures(lab, builds, (case, result.case), file) if builds else None
-
-
-def _judge(lab: Lab, builds: Sequence[Build], measure: Measure, any_difference: bool) -> Judge:
-    if len(builds) == 2:
-        return Differs(lab, builds[0], builds[1], measure, any_difference)
-    # Whoever asks for this very page knows what it remembers.
-    return Stale(lab, builds[0], measure, any_difference, remembering=True)
+        cases = (shown(case), shown(result.case))
+        return result, await _pictures(lab, builds, cases, file) if lab is not None else None
 
 
 async def _by_weights(case: Case, judge: Judge) -> tuple[Case, str]:
@@ -212,7 +228,7 @@ async def _pictures(lab: Lab, builds: Sequence[Build], cases: Sequence[Case], fi
         if not all(isinstance(shot, Shot) for shot in shots):
             return None
         images = [decode(shot.png) for shot in shots if isinstance(shot, Shot)]
-        rows.append(side_by_side([*images, difference(*images)]))
+        rows.append(side_by_side([*images, *([difference(*images)] if len(images) == 2 else [])]))
     place = file.with_suffix(".png")
     options.write(place, encode(stacked(rows)))
     return place

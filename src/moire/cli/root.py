@@ -7,14 +7,16 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from .. import __version__
 from ..nouns import CheckExit, Exit, LaunchError, MoireError
+from . import config
 
 T = TypeVar("T")
 
@@ -39,6 +41,10 @@ class _Verbs(click.Group):
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="moire")
+@click.option(
+    "--config", type=click.Path(path_type=Path), callback=config.read, is_eager=True, expose_value=False,
+    metavar="FILE", help="Options of any verb, TOML: a table a verb, a key a flag.",
+)  # fmt: skip
 def cli() -> None:
     """Find rendering bugs by overlaying renderings that should be identical.
 
@@ -48,6 +54,7 @@ def cli() -> None:
       moire compare page.html --build chromium@150 --build chromium@156
       moire hunt update chromium@156 --time 30m
       moire hunt change --base chromium@150 --new chromium@156 --pages 500
+      moire --config moire.toml hunt consensus
     """
 
 
@@ -64,7 +71,7 @@ def main() -> None:
     # Asked to end, a run ends in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Verbs for bisect scripts speak another language of exit codes, also when they are misused.
-    check = sys.argv[1:2] in (["check"], ["check-update"])
+    check = _verb(sys.argv[1:]) in ("check", "check-update")
     if sys.stdout is None:
         _say("Standard output is closed: there is nowhere to put the result.")
         sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
@@ -100,6 +107,17 @@ def main() -> None:
         _say(f"This is a mistake of Moire's own ({type(error).__name__}: {error}). MOIRE_DEBUG=1 shows where.")
         sys.exit(CheckExit.TROUBLE if check else Exit.ERROR)
     sys.exit(code if isinstance(code, int) else Exit.DONE)
+
+
+def _verb(words: Sequence[str]) -> str:
+    """The first word that is no option of the root's own."""
+    rest = iter(words)
+    for word in rest:
+        if word == "--config":
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _hint(error: click.ClickException) -> str:

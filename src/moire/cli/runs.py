@@ -73,10 +73,10 @@ def show(name: str, store: Path, as_json: bool) -> int:
         figures = summary(kept, run)
         found = [
             {"number": one.number, "build": one.build, "state": one.state, "kind": one.kind,
-             "signature": one.signature}
+             "signature": one.signature, "page": one.details.get("page", ""), "reduced": "unreduced" not in one.details}
             for one in kept.findings(run)
         ]  # fmt: skip
-    settings = {key: value for key, value in run.settings.items() if key != "weights"}
+    settings = {key: value for key, value in run.settings.items() if key not in ("weights", "config")}
     if as_json:
         click.echo(json.dumps({"name": name, "settings": settings, "summary": figures, "findings": found}, indent=1))
         return Exit.DONE

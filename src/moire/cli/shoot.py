@@ -18,6 +18,8 @@ from .. import inspect
 from ..browsers.lab import Lab, Visit
 from ..nouns import Build, Case, CheckExit, Dump, Exit, Failure, Outcome, Shot, UsageError
 from ..oracles import change
+from ..oracles.consensus import Consensus
+from ..pages.normal import normalised
 from ..pixels import Fuzzy, decode, difference, encode, side_by_side
 from . import options
 from .root import cli, run
@@ -125,23 +127,26 @@ async def _shots(
 @_BUILDS
 @_MEASURE
 @_REPEATS
+@options.normal_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A folder for the pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
 @options.environment_options
 @options.lab_options
 def compare(
-    page: Path, names: tuple[str, ...], measure: str, repeats: int, output: Path | None, as_json: bool,
+    page: Path, names: tuple[str, ...], measure: str, repeats: int, normal: bool, output: Path | None, as_json: bool,
     deadline: float, serve_host: str, **env: Any,
 ) -> int:  # fmt: skip
-    """Compare PAGE between builds: figures for every pair, and pictures.
+    """Compare PAGE between builds: figures for every pair, who is at fault, and pictures.
 
     \b
     Examples:
       moire compare page.html --build chromium@150 --build chromium@156
       moire compare page.html -b chromium -b firefox -b webkit --measure phash -o out/ --json
+      moire compare page.html -b chromium -b firefox -b webkit --normal --measure sqdiff
     """
     options.folder_for(output)
-    outcomes, pairs, case = _compare(page, names, measure, repeats, deadline, serve_host, env)
+    outcomes, pairs, case = _compare(page, names, measure, repeats, deadline, serve_host, env, normal=normal)
+    agreed = _consensus(len(names), pairs)
     pictures: dict[str, str] = {}
     trouble: OSError | None = None
     try:
@@ -152,14 +157,24 @@ def compare(
         trouble = error
     if as_json:
         rows = [{"a": p.a.name, "b": p.b.name, **verdict_row(p)} for p in pairs]
-        click.echo(
-            json.dumps({"page": str(page), "digest": case.digest, "pairs": rows, "pictures": pictures}, indent=1)
-        )
+        told = agreed and {"category": agreed.category, "at_fault": [names[n] for n in agreed.at_fault]}
+        whole = {"page": str(page), "digest": case.digest, "pairs": rows, "consensus": told, "pictures": pictures}
+        click.echo(json.dumps(whole, indent=1))
     else:
         _show(pairs, pictures)
+        if agreed is not None and len(names) > 2:
+            click.echo(agreed.words(names))
     if trouble is not None:
         raise trouble
     return Exit.DONE
+
+
+def _consensus(size: int, pairs: list[change.Pair]) -> Consensus | None:
+    """What the pairs come to; None where one of them says neither same nor different."""
+    if any(pair.verdict.kind not in ("same", "different") for pair in pairs):
+        return None
+    placed = zip(combinations(range(size), 2), pairs, strict=True)
+    return Consensus(size, frozenset(places for places, pair in placed if pair.verdict.kind == "different"))
 
 
 def verdict_row(pair: change.Pair) -> dict[str, Any]:
@@ -202,13 +217,22 @@ def check(
 
 
 def _compare(
-    page: Path, names: tuple[str, ...], measure: str, repeats: int, deadline: float, serve_host: str, env: Any
+    page: Path,
+    names: tuple[str, ...],
+    measure: str,
+    repeats: int,
+    deadline: float,
+    serve_host: str,
+    env: Any,
+    *,
+    normal: bool = False,
 ) -> tuple[dict[Build, list[Outcome]], list[change.Pair], Case]:
     how = options.the_measure(measure)
     builds = options.builds(names)
     if len(builds) < 2:
         raise click.UsageError("Give --build at least twice: there is nothing to compare one with.")
     case = Case.from_file(page, options.environment(**env))
+    case = normalised(case) if normal else case
 
     async def work() -> tuple[dict[Build, list[Outcome]], list[change.Pair]]:
         async with Lab(builds, options.lab(deadline, serve_host)) as lab:

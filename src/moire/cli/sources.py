@@ -18,7 +18,7 @@ from ..nouns import Build, UsageError
 from ..pages import read
 from ..pages.spec import web
 from ..pages.spec.probe import Support
-from .progress import asking
+from .progress import waiting
 from .root import run
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -112,7 +112,7 @@ async def supports(builds: Sequence[Build]) -> list[Support]:
     async with Lab(builds, LabOptions(deadline=ASKING_SECONDS)) as lab:
         found = []
         for build in builds:
-            with asking(build.name):
+            with waiting(f"asking {build.name} what it understands"):
                 found.append(await support(lab, build))
         return found
 

@@ -128,21 +128,46 @@ class Generators:
             text: str = space["RULES"][rule or space["START"]](size)
         return text
 
-    def favour(self, rule: str, factors: Mapping[int, float]) -> None:
-        """Take some options of a rule that is a choice so many times as often as by its weights; those that are not
-        named, as often as by their weights. A rule that has no choice left stays as it is."""
-        for key in self._space.get("CHOICES", {}).get(rule, ()):
+    def favour(self, path: str, factors: Mapping[int, float]) -> None:
+        """Take some edges of a choice so many times as often as by its weights; those that are not named, as often as
+        by their weights. A choice that has only one edge left stays as it is."""
+        for key in self._space["ALTERNATIVES"].get(path, ()):
             edges, weights = self._space[f"e{key}"], self._space[f"w{key}"]
-            sums = list(accumulate(w * factors.get(edge, 1.0) for edge, w in zip(edges, weights, strict=True)))
-            # What is drawn is drawn from as wide a range as before: that width is written into the code.
-            scale = sum(weights) / sums[-1]
-            self._space[f"s{key}"][:] = [*(total * scale for total in sums[:-1]), float(sum(weights))]
+            usual = {edge: w * factors.get(edge, 1.0) for edge, w in zip(edges, weights, strict=True)}
+            self._weigh(key, usual, usual)
+
+    def reweigh(self, source: Source, only: Collection[str] | None = None) -> None:
+        """Generate by other weights of the same grammar from now on, for all choices or `only` some. Edges that had no
+        weight when the code was written stay without."""
+        found = source.grammar.choices_by_path
+        for path, keys in self._space["ALTERNATIVES"].items():
+            if only is not None and path not in only:
+                continue
+            node = found[path]
+            assert isinstance(node, Alt)
+            usual, hurried = (dict(source.options(path, node, hurry=hurry)) for hurry in (False, True))
+            for key in keys:
+                self._weigh(key, usual, hurried)
+        for path, keys in self._space["OPTIONAL"].items():
+            weight, nil = source.weights[path], source.weights[path.removesuffix("0") + NIL]
+            for key in keys:
+                # What nothing leads to any more is left as it was.
+                self._space[f"q{key}"][:] = [weight, weight + nil] if weight + nil else self._space[f"q{key}"]
+
+    def _weigh(self, key: int, usual: Mapping[int, float], hurried: Mapping[int, float]) -> None:
+        edges = self._space[f"e{key}"]
+        for table, weights in (("s", usual), ("h", hurried)):
+            sums = list(accumulate(float(weights.get(edge, 0)) for edge in edges))
+            if sums[-1]:
+                # What is drawn is drawn from as wide a range as before: that width is written into the code.
+                width = self._space[f"{table}{key}"][-1]
+                self._space[f"{table}{key}"][:] = [*(total * width / sums[-1] for total in sums[:-1]), width]
 
 
-def code(source: Source, favoured: Collection[str] = ()) -> CodeType:
-    """What Generators run. It may be kept: functions that stand in for rules are named in it, not held. Options of the
-    rules that are named may be favoured."""
-    return compile(f"{_HEAD}{_Writer(source, favoured).written()}", "<grammar>", "exec")
+def code(source: Source, adjustable: Callable[[str], bool] = lambda path: False) -> CodeType:
+    """What Generators run. It may be kept: functions that stand in for rules are named in it, not held. The weights of
+    choices whose paths are `adjustable` can be changed later; such code may draw more numbers for the same text."""
+    return compile(f"{_HEAD}{_Writer(source, adjustable).written()}", "<grammar>", "exec")
 
 
 def generators(source: Source) -> Generators:
@@ -161,14 +186,15 @@ _SHORT = 150
 
 
 class _Writer:
-    def __init__(self, source: Source, favoured: Collection[str] = ()) -> None:
+    def __init__(self, source: Source, adjustable: Callable[[str], bool] = lambda path: False) -> None:
         self._source = source
-        self._favoured = favoured
+        self._adjustable = adjustable
         self._names = {name: f"r{n}" for n, name in enumerate(source.grammar.rules)}
         self._functions: list[str] = []
         self._tables: list[str] = []
-        # Tables of the rules whose options may be favoured.
-        self._choices: dict[str, list[int]] = {}
+        # Tables of the choices whose weights may be changed: a choice that is inlined has several.
+        self._alternatives: dict[str, list[int]] = {}
+        self._optionals: dict[str, list[int]] = {}
         self._count = itertools.count()
         self._inlined: dict[str, _Texts | None] = {}
 
@@ -181,9 +207,9 @@ class _Writer:
         for name in able:
             self._rule(name)
         rules = "".join(f"    {name!r}: {self._names[name]},\n" for name in able)
-        choices = [f"CHOICES = {self._choices!r}"] if self._favoured else []
+        tables = [f"ALTERNATIVES = {self._alternatives!r}", f"OPTIONAL = {self._optionals!r}"]
         start = f"START = {self._source.grammar.start!r}\nSTEPS_A_SIZE = {STEPS_A_SIZE}\n"
-        return "\n".join([*self._functions, *self._tables, f"RULES = {{\n{rules}}}", *choices, start])
+        return "\n".join([*self._functions, *self._tables, f"RULES = {{\n{rules}}}", *tables, start])
 
     def _rule(self, name: str) -> None:
         other = self._source.overrides.get(name, name)
@@ -258,7 +284,13 @@ class _Writer:
             body = [self._repeated(body)]
         if not nil:
             return body
-        return [_Code(f"{self._called(body)} if z > 0 and number() * {weight + nil} < {weight} else nil")]
+        odds = f"number() * {weight + nil} < {weight}"
+        if self._adjustable(path):
+            key = next(self._count)
+            self._optionals.setdefault(p, []).append(key)
+            self._table(f"q{key}", repr([weight, weight + nil]))
+            odds = f"number() * q{key}[1] < q{key}[0]"
+        return [_Code(f"{self._called(body)} if z > 0 and {odds} else nil")]
 
     def _alternative(self, path: str, node: Alt, rule: str) -> _Texts:
         below = list(children(path, node))
@@ -269,32 +301,47 @@ class _Writer:
             return self._node(*below[able[0][0]], rule)
         if all(isinstance(bare(below[edge][1]), Literal) for edge, _ in able):
             texts = [repr(getattr(bare(below[edge][1]), "text", "")) for edge, _ in able]
-            return [_Code(self._chosen(path, texts, able))]
+            return [_Code(self._open(path, texts, able, able) if self._adjustable(path) else self._chosen(texts, able))]
         names = [self._function(*below[edge], rule) for edge, _ in able]
-        usual = self._chosen(path, names, able)
+        if self._adjustable(path):
+            return [_Code(f"{self._open(path, names, able, hurried)}(z)")]
+        usual = self._chosen(names, able)
         if hurried == able:
             return [_Code(f"{usual}(z)")]
         by_edge = {edge: name for (edge, _), name in zip(able, names, strict=True)}
         quick = [by_edge[edge] for edge, _ in hurried]
-        soon = quick[0] if len(quick) == 1 else self._chosen(path, quick, hurried)
+        soon = quick[0] if len(quick) == 1 else self._chosen(quick, hurried)
         return [_Code(f"({usual} if z > 0 else {soon})(z)")]
 
     def _ending(self, options: list[tuple[int, int]], below: list[tuple[str, Node]]) -> list[tuple[int, int]]:
         weights, heights = self._source.weights, self._source.heights
         return [option for option in options if height(*below[option[0]], weights, heights) < math.inf]
 
-    def _chosen(self, path: str, options: list[str], weighed: list[tuple[int, int]]) -> str:
+    def _chosen(self, options: list[str], weighed: list[tuple[int, int]]) -> str:
         """An expression for one of several expressions."""
         # Floats, as what they are compared with: twice as fast.
         sums = [float(total) for total in accumulate(weight for _, weight in weighed)]
         key = next(self._count)
         self._table(f"t{key}", f"({', '.join(options)},)")
         self._table(f"s{key}", repr(sums))
-        if path in self._favoured:
-            self._choices.setdefault(path, []).append(key)
-            self._table(f"e{key}", repr([edge for edge, _ in weighed]))
-            self._table(f"w{key}", repr([weight for _, weight in weighed]))
         return f"t{key}[at(s{key}, number() * {sums[-1]})]"
+
+    def _open(self, path: str, options: list[str], usual: list[tuple[int, int]], hurried: list[tuple[int, int]]) -> str:
+        """The same with weights that can be changed, in a hurry too."""
+        key = next(self._count)
+        self._alternatives.setdefault(path, []).append(key)
+        soon = dict(hurried)
+        weights = [weight for _, weight in usual]
+        width = float(sum(weights))
+        quick = list(accumulate(soon.get(edge, 0) for edge, _ in usual))
+        tables = {
+            "e": [edge for edge, _ in usual], "w": weights, "s": [float(total) for total in accumulate(weights)],
+            "h": [*(total * width / quick[-1] for total in quick[:-1]), width],
+        }  # fmt: skip
+        self._table(f"t{key}", f"({', '.join(options)},)")
+        for name, table in tables.items():
+            self._table(f"{name}{key}", repr(table))
+        return f"t{key}[at(s{key} if z > 0 else h{key}, number() * {width})]"
 
     def _function(self, path: str, node: Node, rule: str) -> str:
         node = bare(node)

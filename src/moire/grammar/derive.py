@@ -12,7 +12,7 @@ import itertools
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -37,7 +37,7 @@ from .model import (
 )
 from .patterns import Chars, OneOf, Part, Repeat, Sequence, parts
 from .tree import Tree, flat
-from .weights import Heights, Weights, check, default, height, heights
+from .weights import Heights, Weights, check, default, height
 
 # Steps a derivation may take before it hurries to an end, for each unit of size.
 STEPS_A_SIZE = 100
@@ -55,19 +55,22 @@ class Source:
     grammar: Grammar
     weights: Weights
     overrides: Mapping[str, str | Generator] = field(default_factory=dict)
+    heights: Heights = field(default_factory=dict, repr=False, compare=False)
     _options: dict[tuple[str, bool], list[tuple[int, int]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        check(self.grammar, self.weights)
+        if not self.heights:
+            object.__setattr__(self, "heights", check(self.grammar, self.weights))
         for name, other in self.overrides.items():
             if name not in self.grammar.rules or (isinstance(other, str) and other not in self.grammar.rules):
                 raise GrammarError(f"The override of {name!r} names a rule that the grammar does not have.")
 
-    @cached_property
-    def heights(self) -> Heights:
-        return heights(self.grammar, self.weights)
+    def reweighed(self, weights: Weights) -> Source:
+        """The same by other weights. Where those rule out the same edges, nothing need be worked out again."""
+        same = all(bool(weight) == bool(self.weights[edge]) for edge, weight in weights.items())
+        return replace(self, weights=weights, heights=self.heights if same else {})
 
     @cached_property
     def loops(self) -> dict[str, set[str]]:

@@ -135,6 +135,15 @@ class Grammar:
         return tuple((path, node) for path, node in self.nodes() if isinstance(node, Alt | Opt | Star))
 
     @cached_property
+    def choices_by_path(self) -> dict[str, Choice]:
+        return dict(self.choices)
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """For each edge, the choice that it is one of."""
+        return {edge: path for path, choice in self.choices for edge in edges(path, choice)}
+
+    @cached_property
     def users(self) -> dict[str, list[str]]:
         """For each rule, the rules that refer to it."""
         found: dict[str, dict[str, None]] = {}

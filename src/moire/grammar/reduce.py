@@ -76,8 +76,11 @@ def reduce(
     edge = picked(grammar, weights, used, seed, pick, never)
     if edge is None:
         return dict(weights)
-    new = propagate(grammar, {**weights, edge: by(weights[edge])}, [edge], propagation, by, never)
-    return without_endless(grammar, new, never)
+    lowered = {**weights, edge: by(weights[edge])}
+    if lowered[edge] and propagation != "max-child":
+        # Nothing is gone: no other edge is the worse for it.
+        return lowered
+    return without_endless(grammar, propagate(grammar, lowered, [edge], propagation, by, never), never)
 
 
 def without_endless(grammar: Grammar, weights: dict[str, int], never: Collection[str] = ()) -> dict[str, int]:
@@ -110,8 +113,8 @@ def picked(
     able = [edge for edge in able if not edge.endswith(f"/{NIL}")] or able
     if not able:
         return None
-    far = distances(grammar)
-    odds = [(used[e] if pick != "dist" else 1) * (far[e] if pick != "weight" else 1) for e in able]
+    far = distances(grammar) if pick != "weight" else {}
+    odds = [(used[e] if pick != "dist" else 1) * far.get(e, 1) for e in able]
     mark = random.Random(seed).random() * sum(odds)
     for edge, share in zip(able, odds, strict=True):
         mark -= share
@@ -156,8 +159,7 @@ def propagate(
     if mode not in get_args(Propagation):
         raise GrammarError(f"There is no propagation {mode!r}. Write zero, max-child or reducer.")
     new = dict(weights)
-    found = dict(choices(grammar))
-    owner = {edge: path for path, choice in found.items() for edge in edges(path, choice)}
+    found, owner = grammar.choices_by_path, grammar.owners
     above = _edges_above(grammar, found)
     pending = deque(sorted({owner[edge] for edge in (owner if reduced is None else reduced)}))
     # Choices that lead only to each other would share out for ever.

@@ -58,8 +58,9 @@ def _within(path: str, weight: int) -> None:
         raise GrammarError(f"The weight of {path} is {weight}. Give 0 to {MOST_WEIGHT}.")
 
 
-def check(grammar: Grammar, weights: Weights) -> None:
-    """Refuse weights under which some reachable choice has nothing to choose or never comes to an end."""
+def check(grammar: Grammar, weights: Weights) -> Heights:
+    """Refuse weights under which some reachable choice has nothing to choose or never comes to an end; the heights of
+    rules by all others."""
     known = heights(grammar, weights)
     found = reachable(grammar, weights)
     for path, node in found:
@@ -75,6 +76,7 @@ def check(grammar: Grammar, weights: Weights) -> None:
             raise GrammarError(f"Rule {node.rule!r} never comes to an end.")
     if known[grammar.start] == math.inf:
         raise GrammarError(f"Rule {grammar.start!r} never comes to an end.")
+    return known
 
 
 def reachable(grammar: Grammar, weights: Weights) -> list[tuple[str, Node]]:

@@ -10,12 +10,15 @@ from typing import Any
 
 from ..browsers import history
 from ..browsers.lab import LabOptions
-from ..nouns import Build, UsageError
+from ..grammar import reducer
+from ..nouns import Build, Environment, UsageError
+from ..oracles.consensus import Pool
 from ..pages.make import Pages
-from ..pixels import measure
+from ..pixels import Measure, measure
 from ..store import Store
 from ..wpt.near import Checkout
 from .change import ChangeHunt
+from .consensus import ConsensusHunt, Steering, Trials
 from .regression import RegressionHunt
 from .run import Budget, Hunt
 from .source import Source
@@ -28,7 +31,7 @@ def hunt(
 ) -> Hunt:  # fmt: skip
     """`builds` are those that the settings name, in that order: first those under test. `name` is the run's."""
     own = [Path(name) for name, _ in settings["own"]]
-    pages = Pages(json.loads(store.blobs.read(settings["weights"])))
+    pages = Pages(json.loads(store.blobs.read(settings["weights"])), adjustable=kind == "consensus")
     source = Source(pages, settings["seed"], settings["size"], own)
     seen = measure(settings["measure"])
     tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
@@ -36,6 +39,8 @@ def hunt(
         return ChangeHunt(tested, source, seen, store.blobs)
     if kind == "update":
         return UpdateHunt(tested, source, settings["operations"], seen, store.blobs, settings["guided"], others)
+    if kind == "consensus":
+        return _consensus(settings, tested, source, seen, store)
     if settings["listed"]:
         stops = history.named(settings["history"])
     else:
@@ -47,6 +52,17 @@ def hunt(
     return RegressionHunt(
         tested, source, seen, store.blobs, stops, others, checkout, place, options or LabOptions()
     )  # fmt: skip
+
+
+def _consensus(
+    settings: Mapping[str, Any], tested: Sequence[Build], source: Source, seen: Measure, store: Store
+) -> ConsensusHunt:
+    pool = Pool(tuple(tested), seen, settings["rule"], settings["target"], settings["normal"])
+    by = reducer(settings["reducer"])
+    steering = Steering(settings["edges"], settings["pick"], settings["propagation"], by, settings["never"])
+    trials = Trials(settings["runs"], settings["iterations"], settings["max_size"])
+    environment = Environment(**settings["environment"])
+    return ConsensusHunt(pool, source, store.blobs, trials, steering, environment, settings["benign"])
 
 
 # What bisections of a store's runs have seen, each run in a folder of its own.

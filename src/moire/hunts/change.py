@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Shot
@@ -27,10 +28,14 @@ class ChangeHunt:
     source: Source
     measure: Measure
     blobs: Blobs
+    renews: ClassVar[bool] = False
 
     @property
     def _pair(self) -> str:
         return " | ".join(build.name for build in self.builds)
+
+    def more(self, number: int) -> bool:
+        return True
 
     def case(self, number: int) -> Case:
         return self.source.case(number)

@@ -32,11 +32,13 @@ class Looking:
     again: Callable[[Case], Awaitable[Judged]]
     more: Callable[[Case], Awaitable[Mapping[str, object]]]
     ahead: int
+    # Who could not show the page.
+    failing: Callable[[Judged], str] = lambda judged: judged.build
 
     async def into(self, judge: Signed, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
         details: dict[str, object]
         if judged.verdict.kind != "different":
-            return self._kept(number, judged, judged.case, f"{judged.build} {judged.verdict.kind}", known, {})
+            return self._kept(number, judged, judged.case, f"{self.failing(judged)} {judged.verdict.kind}", known, {})
         learned = await judge.learn(judged.case, confirmed=True)
         if isinstance(learned, Never):
             # Nobody knows what it is: it is one of its own kind.

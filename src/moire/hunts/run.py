@@ -65,7 +65,17 @@ def facts(blobs: Blobs, shown: Judged, before: Case) -> dict[str, object]:
 class Hunt(Protocol):
     """What one kind of hunt does its own way."""
 
-    builds: Sequence[Build]
+    @property
+    def builds(self) -> Sequence[Build]: ...
+
+    @property
+    def renews(self) -> bool:
+        """Whether a finding is learnt from at once: pages that were made ahead of it are then made anew."""
+        ...
+
+    def more(self, number: int) -> bool:
+        """Whether there is a page of this number."""
+        ...
 
     def case(self, number: int) -> Case:
         """A page by its number."""
@@ -140,7 +150,8 @@ class _Following:
         self._found = {(one.number, one.build): one for one in every if one.number >= self._next}
 
     async def run(self) -> bool:
-        self._hunt.learn(self._known, self._next // PAGES_A_LESSON * PAGES_A_LESSON)
+        behind = 0 if self._hunt.renews else self._next % PAGES_A_LESSON
+        self._hunt.learn(self._known, self._next - behind)
         try:
             while not self._over() or self._pending:
                 self._fill()
@@ -193,7 +204,9 @@ class _Following:
         while len(self._under_way) < AHEAD and not (self._budget.pages and self._next >= self._budget.pages):
             if self._over() and self._next > max(self._pending, default=-1):
                 return
-            if self._next and self._next % PAGES_A_LESSON == 0:
+            if not self._hunt.more(self._next):
+                return
+            if not self._hunt.renews and self._next and self._next % PAGES_A_LESSON == 0:
                 if self._under_way:
                     return
                 self._hunt.learn(self._known, self._next)
@@ -208,6 +221,8 @@ class _Following:
                 self._write()
                 self._store.keep(self._run, confirmed(self._store.blobs, number, one))
                 self._told.looking(one)
+                if self._hunt.renews:
+                    await self._forget_ahead(number)
                 looking = asyncio.create_task(self._hunt.look_into(self._lab, one, number, self._known))
                 try:
                     if not await self._unless_stopped(looking):
@@ -220,11 +235,22 @@ class _Following:
                 self._known.append(finding)
                 self._pending.discard(number)
                 self._told.finding(finding)
+                if self._hunt.renews:
+                    self._hunt.learn(self._known, number + 1)
         self._rows += [PageRow(number, one.build, one.verdict.kind, one.verdict.reason) for one in judged]
         self._told.page(number, judged)
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
         return True
+
+    async def _forget_ahead(self, number: int) -> None:
+        """What was made after a page is no longer wanted; the page itself stays where it is."""
+        ahead = [task for other, task in self._under_way if other > number]
+        for task in ahead:
+            task.cancel()
+        await asyncio.gather(*ahead, return_exceptions=True)
+        self._under_way = deque((other, task) for other, task in self._under_way if other <= number)
+        self._next = number + 1
 
     def _as_found(self, number: int, one: Judged) -> Judged:
         """What was confirmed before the run was broken off stays so, whatever is seen now."""

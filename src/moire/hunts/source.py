@@ -19,8 +19,9 @@ class Source:
     size: int
     own: Sequence[Path] = ()
 
-    def case(self, number: int) -> Case:
+    def case(self, number: int, size: int = 0) -> Case:
+        """Of another size than usual, if one is given."""
         seed = self.seed * 1_000_000 + number
         if self.own:
             return replace(Case.from_file(self.own[number % len(self.own)]), seed=seed)
-        return self.pages.page(seed, self.size)
+        return self.pages.page(seed, size or self.size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Failure, Shot, UsageError
@@ -49,7 +50,11 @@ class UpdateHunt:
     guided: bool = True
     # Others that a finding is tried in, to grade it.
     references: Sequence[Build] = ()
+    renews: ClassVar[bool] = False
     _weights: Mapping[str, int] = field(default_factory=lambda: USUAL, init=False)
+
+    def more(self, number: int) -> bool:
+        return True
 
     def case(self, number: int) -> Case:
         case = self.source.case(number)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 CONFIRMATIONS = 3
 
 # Worst first: what a pair's verdict is when one of the two has no pixels.
-_FAILURES = ("crashed", "hung", "untestable")
+FAILURES = ("crashed", "hung", "untestable")
 
 
 # A page's pictures are looked at together, and not again.
@@ -50,7 +50,7 @@ def decide(a: Sequence[Outcome], b: Sequence[Outcome], measure: Measure, *, one_
     """
     failures = [o for o in (*a, *b) if isinstance(o, Failure)]
     if failures:
-        worst = min(failures, key=lambda f: _FAILURES.index(f.kind))
+        worst = min(failures, key=lambda f: FAILURES.index(f.kind))
         return Verdict(worst.kind, worst.reason)
     shots_a = [o for o in a if isinstance(o, Shot)]
     shots_b = [o for o in b if isinstance(o, Shot)]

@@ -64,17 +64,34 @@ class Names:
 
 
 class Pages:
-    """A source of pages. `weights` are complete, as `spec.web.weights` makes them or a layer over them."""
+    """A source of pages. `weights` are complete, as `spec.web.weights` makes them or a layer over them. Those of
+    `adjustable` pages can be changed later; the same seed gives other pages then."""
 
-    def __init__(self, weights: Mapping[str, int]) -> None:
+    def __init__(self, weights: Mapping[str, int], *, adjustable: bool = False) -> None:
         self._names = Names()
-        self._weights = weights
+        self.weights = weights
+        self._adjustable = adjustable
         self._favoured = False
 
     @cached_property
     def _generators(self) -> Generators:
         """They take a while to make: not before a page is wanted."""
-        return _generators(self._weights, self._names.functions())
+        return _generators(self.weights, self._names.functions(), self._adjustable)
+
+    @cached_property
+    def _source(self) -> Source:
+        return _source(self.weights, self._names.functions())
+
+    def reweigh(self, weights: Mapping[str, int]) -> None:
+        """Other weights from the next page on; none that was 0 at first is more than that."""
+        assert self._adjustable
+        before = self._source
+        if weights != before.weights:
+            self._source = before.reweighed(weights)
+            owners = before.grammar.owners
+            changed = {owners[edge] for edge, weight in weights.items() if weight != before.weights[edge]}
+            # Where no edge was ruled out, every choice but those is as it was.
+            self._generators.reweigh(self._source, changed if self._source.heights is before.heights else None)
 
     def page(self, seed: int, size: int) -> Case:
         """A page of about so many bytes."""
@@ -95,8 +112,8 @@ class Pages:
     def features(self) -> list[str]:
         """Properties (`color:`) and tags that these weights generate, for combinations."""
         rules = web.grammar().rules
-        declared = [n for p, n in children("declaration", rules["declaration"]) if self._weights[p]]
-        held = [bare(n) for p, n in children("flow", rules["flow"]) if self._weights[p]]
+        declared = [n for p, n in children("declaration", rules["declaration"]) if self.weights[p]]
+        held = [bare(n) for p, n in children("flow", rules["flow"]) if self.weights[p]]
         tags = {node.rule.removeprefix("html-") for node in held if isinstance(node, Reference)}
         return sorted([*map(web.first_text, declared), *(tags & HOLDERS)])
 
@@ -154,13 +171,17 @@ class Pages:
                 return parts
 
 
-def _generators(weights: Mapping[str, int], functions: Mapping[str, Generator]) -> Generators:
-    def compiled() -> CodeType:
-        grammar = web.grammar()
-        try:
-            return code(Source(grammar, layered(grammar, weights), dict(functions)), favoured=["declaration"])
-        except GrammarError as error:
-            raise UsageError(f"These weights make no pages: {error}", "Rule out less.") from None
+def _source(weights: Mapping[str, int], functions: Mapping[str, Generator]) -> Source:
+    grammar = web.grammar()
+    try:
+        return Source(grammar, layered(grammar, weights), dict(functions))
+    except GrammarError as error:
+        raise UsageError(f"These weights make no pages: {error}", "Rule out less.") from None
 
-    key = json.dumps([web.origin(), sorted(weights.items())])
+
+def _generators(weights: Mapping[str, int], functions: Mapping[str, Generator], adjustable: bool) -> Generators:
+    def compiled() -> CodeType:
+        return code(_source(weights, functions), (lambda path: True) if adjustable else "declaration".__eq__)
+
+    key = json.dumps([web.origin(), adjustable, sorted(weights.items())])
     return Generators(home.remembered("generators", key, compiled), functions)

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 import tinycss2
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from ..grammar import Grammar
 from ..grammar.model import NIL, Alt, Choice, Literal, Node, Opt, Reference, Star, bare, children, choices, edges
@@ -79,6 +79,27 @@ def features(html: bytes) -> Found:
     return Found(tags, attributes, properties, values, styled)
 
 
+def styled(html: bytes) -> frozenset[tuple[str, str]]:
+    """Tags and the properties that are set on them, by attributes and by sheets."""
+    page = _Page(html)
+    found = set(features(html).styled)
+    for sheet in page.sheets():
+        for rule in _plain_rules(tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True)):
+            names = [name for name, _ in _declared(tinycss2.parse_blocks_contents(rule.content, skip_comments=True))]
+            for tag in page.selected(tinycss2.serialize(rule.prelude)):
+                found.update((tag, name) for name in names)
+    return frozenset(found)
+
+
+def _plain_rules(content: Iterable[Any]) -> Iterator[Any]:
+    """The rules of a sheet, those within others too."""
+    for one in content:
+        if one.type == "qualified-rule":
+            yield one
+        elif one.type == "at-rule" and one.content is not None and one.lower_at_keyword in _NESTING:
+            yield from _plain_rules(tinycss2.parse_rule_list(one.content, skip_comments=True, skip_whitespace=True))
+
+
 def declared(case: Case) -> frozenset[str]:
     """The properties that a page and its operations set."""
     found = set(features(case.html).properties)
@@ -144,6 +165,16 @@ class _Page:
             yield from (
                 node for node in self.root.traverse(include_text=False) if node.tag and not node.tag.startswith("-")
             )
+
+    def selected(self, selectors: str) -> set[str]:
+        """The tags of what some selectors name; pseudo-elements are on the elements they belong to."""
+        try:
+            return {
+                node.tag or "" for node in self._tree.css(re.sub(r"::?(before|after|first-l\w+|marker)", "", selectors))
+            }
+        except (SelectolaxError, ValueError):
+            # A selector that the parser does not know.
+            return set()
 
     def sheets(self) -> Iterator[str]:
         for node in self._tree.css("style"):

@@ -17,10 +17,11 @@ from typing import Any
 from ..nouns import Case, UsageError
 from ..nouns.case import inside
 from ..nouns.update import read
-from ..pixels import close_up, decode, difference, encode
+from ..pages.normal import normalised
+from ..pixels import Image, average, close_up, decode, difference, encode
 from ..store import Finding, Run, Store, case_of
 from ..wpt.export import reftest
-from . import culprit
+from . import consensus, culprit
 from .style import SCRIPT, STYLE
 
 SHOWN_REASONS = 10
@@ -41,7 +42,7 @@ def summary(store: Store, run: Run) -> dict[str, Any]:
     return {
         "state": store.state(run), "pages": pages, **dict(sorted(kinds.items())),
         "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
-        "examples": sum(one.state == "example" for one in found), **_steps(found),
+        "examples": sum(one.state == "example" for one in found), **_steps(found), **consensus.summary(found),
         "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
         **{f"{_WHY}{reason}": n for reason, n in _reasons(store, run).most_common(SHOWN_REASONS)},
     }  # fmt: skip
@@ -98,13 +99,16 @@ def write(store: Store, run: Run, place: Path) -> Path:
         "primitives": primitives(found), "findings": records,
     }  # fmt: skip
     (place / "report.json").write_text(json.dumps(whole, indent=1), "utf-8")
+    if run.settings.get("config"):
+        (place / "config.toml").write_bytes(run.settings["config"].encode("utf-8", "replace"))
+    more = consensus.write(store, run, found, place) if run.kind == "consensus" else ""
     index = place / "index.html"
-    index.write_bytes(_page(run, figures, primitives(found), records, alike).encode("utf-8", "replace"))
+    index.write_bytes(_page(run, figures, primitives(found), records, alike, more).encode("utf-8", "replace"))
     return index
 
 
 def _settings(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in run.settings.items() if name != "weights"}
+    return {name: value for name, value in run.settings.items() if name not in ("weights", "config")}
 
 
 def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, Any]:
@@ -113,10 +117,13 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
     (folder / "finding.json").write_text("{}", "utf-8")
     details = finding.details
     end = _end(details)
-    (folder / f"page{end}").write_bytes(store.blobs.read(details["page"]))
-    if "before" in details:
-        (folder / f"before{end}").write_bytes(store.blobs.read(details["before"]["page"]))
     case = replace(case_of(store.blobs, finding), name=f"page{end}")
+    # As browsers got to see it; what stands above the page itself is in neither the text nor its size.
+    seen = normalised if run.settings.get("normal") else lambda one: one
+    (folder / f"page{end}").write_bytes(seen(case).html)
+    if "before" in details:
+        before = replace(case, html=store.blobs.read(details["before"]["page"]))
+        (folder / f"before{end}").write_bytes(seen(before).html)
     if case.update:
         (folder / "update.json").write_text(_lines(details["update"]), "utf-8")
         if details.get("reftest") == "fails":
@@ -130,14 +137,28 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path) -> dict[str, 
         images = [decode((folder / file).read_bytes()) for file in pictures.values()]
         (folder / "difference.png").write_bytes(encode(difference(*images)))
         (folder / "close-up.png").write_bytes(encode(close_up(*images)))
+    more = _apart(details, {name: store.blobs.read(blob) for name, blob in details.get("pictures", {}).items()})
+    for n, (_, picture) in enumerate(more):
+        (folder / f"more-{n}.png").write_bytes(encode(picture))
     record = {
         **details, "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
         "state": finding.state, "signature": finding.signature, "pictures": pictures,
+        "more": {what: f"more-{n}.png" for n, (what, _) in enumerate(more)},
         "command": _command(run, finding, folder.name), "end": end, "html": case.html.decode("utf-8", "replace"),
     }  # fmt: skip
     (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")
     _beside(case, folder)
     return record
+
+
+def _apart(details: Mapping[str, Any], pictures: Mapping[str, bytes]) -> list[tuple[str, Image]]:
+    """Of more than two builds: who disagrees with whom, and all of them laid over each other."""
+    if len(pictures) < 3:
+        return []
+    images = {name: decode(png) for name, png in pictures.items()}
+    pairs = [pair for pair in details.get("apart", ()) if set(pair) <= images.keys()]
+    apart = [(f"difference of {a} and {b}", difference(images[a], images[b])) for a, b in pairs]
+    return [*apart, ("average", average(list(images.values())))]
 
 
 def _beside(case: Case, folder: Path) -> None:
@@ -163,7 +184,9 @@ def _command(run: Run, finding: Finding, name: str) -> str:
         return shlex.join(["moire", "check-update", page, f"{name}/update.json", "-b", finding.build, *measure])
     names = finding.details.get("step") or run.settings["builds"]
     builds = [word for build in names for word in ("-b", build)]
-    return shlex.join(["moire", "compare", page, *builds, *measure])
+    shown = finding.details.get("environment", {})
+    size = f"{shown.get('width', 800)}x{shown.get('height', 600)}"
+    return shlex.join(["moire", "compare", page, *builds, *measure, *(["--size", size] if size != "800x600" else [])])
 
 
 def _end(details: Mapping[str, Any]) -> str:
@@ -183,7 +206,7 @@ def _plain(name: str) -> str:
 
 def _page(
     run: Run, figures: Mapping[str, Any], triggers: Mapping[str, Mapping[str, int]], records: Sequence[dict[str, Any]],
-    alike: Mapping[str, int],
+    alike: Mapping[str, int], more: str,
 ) -> str:  # fmt: skip
     why = {key.removeprefix(_WHY): count for key, count in figures.items() if key.startswith(_WHY)}
     rows = _rows({key: value for key, value in figures.items() if not key.startswith(_WHY)})
@@ -194,6 +217,7 @@ def _page(
         f"<title>Moire: {_esc(title)}</title><style>{STYLE}</style><h1>{_esc(title)}</h1><table>{rows}</table>"
         + (untestable if why else "")
         + (_bars(triggers) if run.kind == "update" and triggers else "")
+        + more
         + "".join(_section(one, alike) for one in records)
         + f"<script>{SCRIPT}</script>"
     )
@@ -225,7 +249,7 @@ def _section(one: Mapping[str, Any], alike: Mapping[str, int]) -> str:
         "of this kind": alike.get(one["signature"], 1),
         "references": ", ".join(f"{who}: {what}" for who, what in one.get("references", {}).items()),
         "bytes": " → ".join(map(str, one.get("bytes", ()))),
-        "not reduced": one.get("unreduced", ""), **culprit.facts(one),
+        "not reduced": one.get("unreduced", ""), **culprit.facts(one), **consensus.facts(one),
     }  # fmt: skip
     rows = _rows({key: value for key, value in facts.items() if value})
     update = f"<h3>Operations</h3><pre>{_esc(_lines(one['update']))}</pre>" if one.get("update", "[]") != "[]" else ""
@@ -245,7 +269,11 @@ def _figures(one: Mapping[str, Any]) -> str:
     plain = [
         f"<figure><img loading=lazy src='{name}/{file}' alt='{_esc(what)}'><figcaption>{_esc(what)}</figcaption>"
         "</figure>"
-        for what, file in [*pictures, *([("difference", "difference.png")] if len(pictures) == 2 else [])]
+        for what, file in [
+            *pictures,
+            *([("difference", "difference.png")] if len(pictures) == 2 else []),
+            *one["more"].items(),
+        ]
     ]
     if len(pictures) == 2:
         images = "".join(f"<img loading=lazy src='{name}/{file}' alt='{_esc(what)}'>" for what, file in pictures)

@@ -15,6 +15,8 @@ img { width: 100%; border: 1px solid var(--line); background: #fff; box-sizing: 
 .flip.on img + img { opacity: 1 } .flip:focus-visible { outline: 3px solid var(--bar) }
 code, pre { background: var(--code); padding: .1rem .3rem; overflow-wrap: anywhere }
 pre { padding: .6rem; white-space: pre-wrap; max-height: 24rem; overflow: auto }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(440px, 100%), 1fr)); gap: .75rem }
+.wide { overflow: auto; max-height: 30rem } svg { max-width: 100%; height: auto }
 .bars { display: grid; grid-template-columns: max-content 1fr max-content; gap: .15rem .6rem; max-width: 40rem }
 .bars i { background: var(--bar); height: 1em; align-self: center }
 """

@@ -16,7 +16,7 @@ from ..network import Network
 from ..processes import Child, discard, scratch
 from .base import BrowserGone, Scripted, TabCrashed, Untestable, would_not_start
 from .bidi import CommandFailed, Connection, Params
-from .ready import ready
+from .ready import at_rest, ready
 
 LAUNCH_SECONDS = 60.0
 _LISTENING = b"WebDriver BiDi listening on "
@@ -377,7 +377,10 @@ class FirefoxTab(Scripted):
         return await self.evaluate(f"({write}, (value => (document.close(), value))({at_once or 'null'}))")
 
     async def screen(self, case: Case, address: str) -> bytes | None:
-        await self.set_content(case.html.decode("utf-8"))
+        await self._write(case.html.decode("utf-8"))
+        # A page that is final as soon as it is there is drawn for the picture itself.
+        if not case.at_rest or not await self.inspect(at_rest(self._environment, afresh=True)):
+            await self.inspect(ready(self._environment))
         return await self.screenshot()
 
     async def _evaluate(self, expression: str, sandbox: str = "") -> Any:

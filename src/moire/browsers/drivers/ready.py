@@ -119,10 +119,10 @@ def ready(environment: Environment, *, afresh: bool = True) -> str:
     )
 
 
-def at_rest(environment: Environment) -> str:
-    """True when a page shown by content needs no wait at all; the picture taken right after is final."""
+def at_rest(environment: Environment, *, afresh: bool = False) -> str:
+    """True when a page that is there needs no wait at all; the picture taken right after is final."""
     return (
-        f"(() => {{ {_ASK} {_direction(environment)}"
+        f"(() => {{ {_ASK} {_direction(environment)} {_AFRESH if afresh else ''}"
         "return ask('readyState') === 'complete'"
         " && (!ask('fonts') || ask('fonts').status === 'loaded')"
         " && (!ask('activeElement') || ask('activeElement') === ask('body'))"

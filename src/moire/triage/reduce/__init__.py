@@ -2,6 +2,7 @@
 
 from .command import Asked, Command
 from .differs import Differs
+from .disagrees import Disagrees
 from .judge import Judge, Never
 from .reduce import Reduced, Settings, Step, reduce
 from .signature import Signature
@@ -11,6 +12,7 @@ __all__ = [
     "Asked",
     "Command",
     "Differs",
+    "Disagrees",
     "Judge",
     "Never",
     "Reduced",

@@ -69,6 +69,14 @@ def described(
     return Signature("different", strength(most), parts.stage, parts.properties, name), _named(dumps[1], chief, parts)
 
 
+def drawn(a: Shot, b: Shot, dump: Dump, scale: float) -> Described:
+    """The same by the first build's dump alone: of two engines, neither styles nor boxes are told alike."""
+    seen, most = mask(a.png, b.png)
+    chief = bulk(dump, on_page(in_css_pixels(seen, scale), dump))
+    name = "" if chief is None else dump.nodes[chief].name
+    return Signature("different", strength(most), where=name), _named(dump, chief, Parting("paint"))
+
+
 @lru_cache(maxsize=8)
 def mask(a: bytes, b: bytes) -> tuple[Mask, int]:
     """Where two pictures differ: clearly, if they do so anywhere; and by how much at the most."""

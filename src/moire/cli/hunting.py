@@ -1,0 +1,249 @@
+"""What all hunts have in common on the command line: their options, how they begin, go on and end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..browsers.lab import Lab, LabOptions
+from ..hunts import begin
+from ..hunts.consensus import ConsensusHunt
+from ..hunts.run import Hunt, Judged, Told, follow
+from ..nouns import Build, Exit, MoireError, UsageError
+from ..reports.run import write
+from ..store import BLOBS, Finding, Run, Store
+from ..triage.bisect import Visits
+from . import config, options, sources
+from .progress import pages as page_progress
+from .progress import waiting
+from .root import run
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_NAME = re.compile(r"[A-Za-z0-9][\w-]*")
+
+
+def seconds(_context: click.Context, _option: click.Parameter, text: str | None) -> float:
+    """`90`, `90s`, `30m`, `8h`, `2d`."""
+    if text is None:
+        return 0.0
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None or not float(found[1]):
+        raise UsageError(f"--time {text} is no time.", "Write for example 90s, 30m or 8h.")
+    return float(found[1]) * _SECONDS[found[2] or "s"]
+
+
+def run_options(function: F) -> F:
+    """What every hunt takes."""
+    for option in reversed(
+        [
+            click.option("--pages", type=click.IntRange(1), help="How many pages to show; 500 if no --time is given."),
+            click.option("--time", "seconds", callback=seconds, metavar="TIME", help="How long: 90s, 30m, 8h."),
+            click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages."),
+            click.option(
+                "--from", "folder", type=click.Path(path_type=Path), help="Your own pages, a folder, not made ones."
+            ),
+            sources.page_options,
+            click.option("--name", default="", help="What to call the run; by default its kind and a number."),
+            options.store_option,
+            click.option("-o", "--output", type=click.Path(path_type=Path), help="The report; STORE/NAME by default."),
+            click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found."),
+            options.lab_options,
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+# What there is to show, and what can be changed by script while it is shown.
+_SHOWN = (".html", ".htm", ".xht", ".xhtml", ".svg", ".pdf")
+_CHANGED = (".html", ".htm")
+
+
+def _own_pages(folder: Path, suffixes: Sequence[str]) -> list[list[str]]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder.", "Give --from the folder that your pages are in.")
+    found = sorted(p.resolve() for p in folder.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
+    if not found:
+        raise UsageError(f"There are no pages in {folder}.", f"Pages end in {', '.join(suffixes)}.")
+    return [[str(path), begin.digest(path)] for path in found]
+
+
+def begin_run(
+    kind: str, tested: Sequence[str], references: Sequence[str], settings: dict[str, Any],
+    shaped: Callable[[dict[str, int]], dict[str, int]], *, pages: int | None, seconds: float, seed: int, size: int,
+    measure: str, folder: Path | None, name: str, store: Path, output: Path | None, fail_on_finding: bool,
+    deadline: float, serve_host: str, **how: Any,
+) -> int:  # fmt: skip
+    own = _own_pages(folder, _CHANGED if kind == "update" else _SHOWN) if folder is not None else []
+    builds = options.builds((*tested, *references))
+    options.the_measure(measure)
+    lab_options = options.lab(deadline, serve_host)
+    if name and not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
+    if name in (BLOBS, begin.BISECT):
+        raise UsageError(f"--name {name} is taken.", "Give another.")
+    for n, build in enumerate(builds):
+        # A build may well be compared with itself.
+        if (kind == "update" or n >= len(tested)) and any(map(build.same_program, builds[:n])):
+            raise UsageError(f"{build.name} is named twice.", "Name each build once.")
+    options.folder_for(output)
+    # Nobody need be asked what pages may hold if there are pages; operations are made all the same.
+    makes = kind == "update" or not own
+    asked = [build for build in builds[: len(tested)] if build.engine != "command" and makes]
+    if own and kind != "update":
+        # Once each: the same page again would look the same.
+        pages = min(pages or len(own), len(own))
+    with Store(store) as kept:
+        kept.free(name)
+        weights = shaped(sources.weights(builds=asked, **how))
+        whole = {
+            "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
+            "programs": [begin.program(build) for build in builds],
+            "pages": pages if pages is not None else (0 if seconds else 500), "seconds": seconds, "seed": seed,
+            "size": size, "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own,
+            "config": config.written(), **settings,
+        }  # fmt: skip
+        # What cannot be hunted for leaves no run behind.
+        begin.hunt(kind, whole, builds, kept)
+        return go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, lab_options)
+
+
+def go(
+    store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, lab: LabOptions
+) -> int:
+    place = place_for(store, known, output)
+    hunt = begin.hunt(known.kind, known.settings, builds, store, lab, known.name)
+    index: Path | None = None
+    with store.writing(known):
+        try:
+            run(_hunt(store, known, hunt, builds, lab))
+        finally:
+            if not store.next_page(known) and not store.findings(known):
+                store.forget(known)
+        # Also when the hunt is broken off in order: what was found so far is worth a report.
+        if store.next_page(known) or store.findings(known):
+            index = write(store, store.run(known.name), place)
+    if index is None:
+        raise KeyboardInterrupt
+    found = store.findings(known)
+    words = f"{len(found)} findings of {len({one.signature for one in found})} kinds in {store.next_page(known)} pages."
+    click.echo(f"{words} Open {index}")
+    if store.run(known.name).state == "stopped":
+        click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
+        return Exit.INTERRUPTED
+    verdicts = store.verdicts(known)
+    if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
+        raise MoireError("Not one page could be tested.", "The report says why.")
+    return Exit.ERROR if fail_on_finding and bad(found) else Exit.DONE
+
+
+def place_for(store: Store, known: Run, output: Path | None) -> Path:
+    place = output or store.folder / known.name
+    options.folder_for(place)
+    return place
+
+
+def still_open(found: Sequence[Finding]) -> bool:
+    """Whether something is still to be told of some of them."""
+    return any(one.state == "confirmed" or "unsettled" in one.details for one in found)
+
+
+def bad(found: Sequence[Finding]) -> bool:
+    """What the oracles of a regression hunt call no bug is none, nor is what is known for benign."""
+    return any(one.details.get("bug", True) and "benign" not in one.details for one in found)
+
+
+async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], lab_options: LabOptions) -> None:
+    begun = time.monotonic()
+    done = False
+    # Those that findings are only tried in wait; the others share the machine.
+    share = max(1, (os.cpu_count() or 1) // len(hunt.builds))
+    lab = Lab(builds, replace(lab_options, processes=lab_options.processes or share, long=True))
+    budget = begin.budget(known.settings)
+    seen: Counter[str] = Counter()
+    for (_, verdict), count in store.verdicts(known).items():
+        seen[verdict] += count
+    try:
+        async with lab:
+            for build in builds:
+                await lab.start(build)
+            with waiting("getting pages ready"):
+                # It takes a while to make what makes them.
+                hunt.case(store.next_page(known))
+            with page_progress() as bar, _interrupts() as stop:
+                task = bar.add_task(known.name, total=budget.pages or None, found="", completed=store.next_page(known))
+
+                def words(more: str = "") -> str:
+                    counts = [f"{n} {kind}" for kind, n in sorted(seen.items()) if kind != "same"]
+                    return ", ".join([*counts, *([more] if more else [])])
+
+                def page(number: int, judged: Sequence[Judged]) -> None:
+                    seen.update(one.verdict.kind for one in judged)
+                    spent = known.seconds + time.monotonic() - begun
+                    left = f"{max(0, budget.seconds - spent):.0f} s left" if budget.seconds else ""
+                    if isinstance(hunt, ConsensusHunt) and hunt.trials.runs:
+                        # A run that ends early is done with all its pages.
+                        (run, iteration), each = hunt.at(number + 1), hunt.trials.iterations
+                        of = f"run {min(run + 1, hunt.trials.runs)} of {hunt.trials.runs}"
+                        bar.update(
+                            task, completed=run * each + iteration, total=hunt.trials.runs * each, found=words(of)
+                        )
+                    else:
+                        bar.update(task, completed=number + 1, found=words(left))
+
+                def looking(judged: Judged) -> None:
+                    bar.update(task, found=words(f"looking into one that {judged.build} shows {judged.verdict.kind}"))
+
+                def finding(one: Finding) -> None:
+                    words = f"{one.signature}{' (known)' if one.state == 'duplicate' else ''}"
+                    bar.console.print(words, markup=False, highlight=False)
+
+                def visit(build: str, pages: int, settled: int, every: int) -> None:
+                    bar.update(task, found=f"bisecting: {build} for {pages} pages, {settled} of {every} settled")
+
+                def fetch(what: str, done: int, total: int | None) -> None:
+                    bar.update(task, found=f"fetching {what}")
+
+                told = Told(page, looking, finding, Visits(visit, fetch))
+                done = await follow(store, known, hunt, lab, budget, stop, told)
+    finally:
+        notes = {build.name: str(lab.health(build)) for build in builds}
+        store.end(known, "done" if done else "stopped", notes)
+
+
+@contextmanager
+def _interrupts() -> Iterator[asyncio.Event]:
+    """The first Ctrl-C sets the event, the next ends the work at once."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:
+        click.echo("Ending in order; once more to end at once.", err=True)
+        stop.set()
+        for which in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(which)
+            signal.signal(which, signal.default_int_handler)
+
+    for which in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(which, first)
+    try:
+        yield stop
+    finally:
+        if not stop.is_set():
+            for which in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(which)
+                signal.signal(which, signal.default_int_handler)

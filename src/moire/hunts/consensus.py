@@ -1,0 +1,200 @@
+"""Consensus hunt: runs of growing pages until the builds of a pool disagree; then the next run looks elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from ..browsers.lab import Lab
+from ..grammar.reduce import Pick, Propagation, Reducer
+from ..nouns import Build, Case, Environment, Shot
+from ..oracles.change import CONFIRMATIONS
+from ..oracles.consensus import Consensus, Pool, begins, judge
+from ..pages import steer
+from ..pages.read import features, styled
+from ..store import Finding
+from ..store.blobs import Blobs
+from ..triage.bisect import Visits
+from ..triage.reduce import Disagrees, Signature
+from .finding import Looking
+from .run import Judged, nothing_more
+from .source import Source
+
+# Questions of a reduction at once: each keeps a tab of two engines busy.
+AHEAD = 2
+# Bytes that one more of size is: the largest pages of 50 are some 5 KB, as most that people write by hand.
+LEAST_BYTES, BYTES_A_SIZE = 250, 100
+# Elements, attributes and properties that a signature names.
+MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A run is so many pages at the most, of sizes from 1 to the largest; 0 runs are without end."""
+
+    runs: int = 10
+    iterations: int = 25
+    max_size: int = 50
+
+    def bytes(self, iteration: int) -> int:
+        size = 1 + (self.max_size - 1) * iteration // max(1, self.iterations - 1)
+        return LEAST_BYTES + BYTES_A_SIZE * size
+
+
+@dataclass(frozen=True)
+class Steering:
+    """How weights are lowered after a finding; `edges` of 0 leaves them as they are."""
+
+    edges: int
+    pick: Pick
+    propagation: Propagation
+    by: Reducer
+    never: Collection[str]
+
+
+@dataclass
+class ConsensusHunt:
+    pool: Pool
+    source: Source
+    blobs: Blobs
+    trials: Trials
+    steering: Steering
+    environment: Environment
+    # Signatures that are known for no bugs; `*` stands for anything.
+    benign: Sequence[str] = ()
+    # What is shown after a finding depends on it.
+    renews: ClassVar[bool] = True
+    # The run that is going on, and its first page.
+    _run: int = field(default=0, init=False)
+    _first: int = field(default=0, init=False)
+    _weights: dict[str, int] = field(default_factory=dict, init=False)
+
+    @property
+    def builds(self) -> Sequence[Build]:
+        return self.pool.builds
+
+    def at(self, number: int) -> tuple[int, int]:
+        """The run and the iteration of a page, if nothing is found before it."""
+        run, iteration = divmod(number - self._first, self.trials.iterations)
+        return self._run + run, iteration
+
+    def more(self, number: int) -> bool:
+        return not self.trials.runs or self.at(number)[0] < self.trials.runs
+
+    def case(self, number: int) -> Case:
+        case = self.source.case(number, self.trials.bytes(self.at(number)[1]))
+        return replace(case, environment=self.environment)
+
+    def learn(self, known: Sequence[Finding], number: int) -> None:
+        """A finding ends its run, and lowers weights for all that come."""
+        self._run = self._first = 0
+        self._weights = dict(self.source.pages.weights)
+        for finding in sorted((one for one in known if one.number < number), key=lambda one: one.number):
+            self._run = self.at(finding.number)[0] + 1
+            self._first = finding.number + 1
+            for edge, (_, after) in finding.details.get("lowered", {}).items():
+                self._weights[edge] = after
+        if self.steering.edges and not self.source.own:
+            self.source.pages.reweigh(self._weights)
+
+    def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
+        return nothing_more()
+
+    async def judge(self, lab: Lab, case: Case) -> list[Judged]:
+        return [(await self._judge(lab, case, CONFIRMATIONS, screen=True))[0]]
+
+    async def _judge(self, lab: Lab, case: Case, repeats: int, *, screen: bool) -> tuple[Judged, Consensus | None]:
+        looked = await judge(lab, self.pool, case, repeats, screen=screen)
+        first = [(name, own[0]) for name, own in zip(self.pool.names, looked.taken, strict=True) if own]
+        pictures = [(name, shot.png) for name, shot in first if isinstance(shot, Shot)]
+        return Judged(case, " | ".join(self.pool.names), looked.verdict, pictures), looked.consensus
+
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
+        disagrees = Disagrees(lab, self.pool)
+        reduced: list[Consensus] = []
+
+        async def again(case: Case) -> Judged:
+            shown, consensus = await self._judge(lab, case, 1, screen=False)
+            reduced[:] = [consensus] if consensus is not None else []
+            return shown
+
+        async def more(case: Case) -> Mapping[str, object]:
+            (consensus,) = reduced
+            return {
+                "at_fault": [self.pool.names[n] for n in consensus.at_fault], "category": consensus.category,
+                "apart": [[self.pool.names[n] for n in pair] for pair in sorted(consensus.apart)],
+                "begins": begins(self.pool, consensus),
+            }  # fmt: skip
+
+        def name(signature: Signature, case: Case) -> str:
+            return self._words(reduced[0] if reduced else disagrees.consensus, signature, case)
+
+        def failing(judged: Judged) -> str:
+            return next((n for n in self.pool.names if judged.verdict.reason.startswith(f"{n}: ")), judged.build)
+
+        looking = Looking(self.blobs, name, again, more, AHEAD, failing)
+        finding = await looking.into(disagrees, judged, number, known)
+        return self._placed(finding, number)
+
+    def _placed(self, finding: Finding, number: int) -> Finding:
+        """The finding with its run, what is in its page, and the weights that it lowers."""
+        html = self.blobs.read(finding.details["page"])
+        run, iteration = self.at(number)
+        # Of a page that was not reduced, nobody knows what it is about.
+        lowered = self._lowered(html, run) if "category" in finding.details else {}
+        benign = next((one for one in self.benign if _like(finding.signature, one)), "")
+        details = {
+            **finding.details, "run": run, "iteration": iteration,
+            "features": _features(html), "lowered": lowered,
+            "away": sorted({steer.words(edge) for edge in lowered}), **({"benign": benign} if benign else {}),
+        }  # fmt: skip
+        return replace(finding, state="duplicate" if benign else finding.state, details=details)
+
+    def _lowered(self, html: bytes, run: int) -> dict[str, tuple[int, int]]:
+        how = self.steering
+        if not how.edges or self.source.own:
+            return {}
+        after = steer.away(
+            self._weights, html, seed=self.source.seed + run, edges=how.edges, pick=how.pick,
+            propagation=how.propagation, by=how.by, never=how.never,
+        )  # fmt: skip
+        return {edge: (before, after[edge]) for edge, before in self._weights.items() if after[edge] != before}
+
+    def _words(self, consensus: Consensus, signature: Signature, case: Case) -> str:
+        told = consensus.words(self.pool.names).rpartition(": ")[2]
+        return " ".join(filter(None, [told, signature.strength, signature.where, *_named(case.html)]))
+
+
+def _like(signature: str, known: str) -> bool:
+    """`*` stands for anything, and nothing else for anything but itself."""
+    return re.fullmatch(".*".join(map(re.escape, known.split("*"))), signature) is not None
+
+
+def _features(html: bytes) -> dict[str, list[list[str]]]:
+    """What a page has in it: tags, attributes and properties, each of the latter two with the tag it is on."""
+    found = features(html)
+    return {
+        "tags": [[tag] for tag in sorted(found.tags)],
+        "attributes": [[tag, name] for tag, name in sorted(found.attributes)],
+        "properties": [[name] for name in sorted(found.properties)],
+        "styled": [list(pair) for pair in sorted(styled(html))],
+    }
+
+
+# What every page has, or may as well not have.
+_USUAL_TAGS = frozenset(["html", "head", "body", "meta", "title", "style", "div", "span", "tbody", "tr"])
+_USUAL_ATTRIBUTES = frozenset(["id", "class", "style", "charset"])
+
+
+def _named(html: bytes) -> Iterable[str]:
+    """The elements, attributes and properties that make a small page what it is."""
+    found = features(html)
+    # What says most comes first: there may be more than are named.
+    named = [
+        *sorted(f"{name}:" for name in found.properties),
+        *sorted({f"@{name}" for _, name in found.attributes if name not in _USUAL_ATTRIBUTES}),
+        *sorted(set(found.tags) - _USUAL_TAGS),
+    ]
+    return named[:MOST_NAMED]
