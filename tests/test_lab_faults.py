@@ -90,8 +90,13 @@ async def test_a_renderer_killed_costs_no_page(chromium: Build) -> None:
                     os.kill(pid, signal.SIGKILL)
                     killed.append(pid)
 
-        assert all(isinstance(o, Shot) for o in await struck(lab, chromium, 12, strike))
+        # Where a blow falls is chance: while a tab opens, a page loads or is drawn.
+        for _ in range(3):
+            seen = await struck(lab, chromium, 12, strike)
+            assert not [one for one in seen if isinstance(one, Failure)]
         assert killed
+        # It was known at once, not by the deadline.
+        assert not lab.health(chromium).hangs
 
 
 SCRIPT = """

@@ -19,7 +19,7 @@ from typing import Generic, Literal, TypeVar
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
 from ..serve import Blocker, PageServer
 from . import shelf
-from .drivers.base import BrowserGone, DriverError, Tab, TabCrashed, Unsupported, Untestable
+from .drivers.base import BrowserGone, Disturbed, DriverError, Tab, TabCrashed, Unsupported, Untestable
 from .launch import Launcher
 from .network import Network
 from .onpaper import written
@@ -133,10 +133,8 @@ class Station:
                 return seen
             async with self._crew.lease() as process:
                 return await self._attempt(process, navigate, seconds + ASIDE_SECONDS)
-        except Untestable as error:
-            return Failure("untestable", str(error))
-        except (_Hung, TabCrashed, BrowserGone) as error:
-            if not sure:
+        except (_Hung, TabCrashed, BrowserGone, Untestable) as error:
+            if not sure or (isinstance(error, Untestable) and not isinstance(error, Disturbed)):
                 return Failure("untestable", str(error))
             return await self._verify(navigate)
 

@@ -34,6 +34,10 @@ class Untestable(DriverError):
     """The page cannot be shown this way (it left, it is a download, the engine cannot do it)."""
 
 
+class Disturbed(Untestable):
+    """The same, unless something befell the browser meanwhile, which shows in no other way: to be tried once more."""
+
+
 class Unsupported(DriverError):
     """The build has no such way of being driven; another will do."""
 

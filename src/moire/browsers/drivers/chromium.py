@@ -15,7 +15,7 @@ from ...nouns import Build, Case, Environment, LaunchError
 from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
+from .base import BrowserGone, Disturbed, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
 from .cdp import CommandFailed, Connection, Params
 from .ready import at_rest, ready
 
@@ -129,6 +129,8 @@ class ChromiumBrowser:
         self._connection = connection
         self._folder = folder
         self._tabs: dict[str, ChromiumTab] = {}
+        # Targets whose renderer went before their tab was known here.
+        self._stillborn: set[str] = set()
         connection.listen("", self._heard)
 
     @classmethod
@@ -203,8 +205,10 @@ class ChromiumBrowser:
 
     def _heard(self, method: str, params: Params) -> None:
         if method == "Target.targetCrashed":
-            if (tab := self._tabs.get(params.get("targetId", ""))) is not None:
+            if (tab := self._tabs.get(params["targetId"])) is not None:
                 tab.crash()
+            else:
+                self._stillborn.add(params["targetId"])
         elif method == "Target.targetCreated":
             info = params["targetInfo"]
             if info.get("type") == "page" and info.get("openerId"):
@@ -232,6 +236,8 @@ class ChromiumBrowser:
             tab = ChromiumTab(self._connection, context, session, environment, self._network, self._on_demand)
             self._tabs[target] = tab
             tab.on_close = lambda: self._tabs.pop(target, None)
+            if target in self._stillborn:
+                tab.crash()
             await tab.prepare()
         except CommandFailed as error:
             raise BrowserGone(f"no tab could be opened: {error}") from None
@@ -286,6 +292,7 @@ class ChromiumTab(Scripted):
             # Every tab behaves as the one in front: focus must not depend on who else is there.
             self._send("Emulation.setFocusEmulationEnabled", {"enabled": True}),
         ]
+        await self._first(answers[-1])
         results = await asyncio.gather(*answers)
         self._frame = results[1]["frameTree"]["frame"]["id"]
         self._loader = results[1]["frameTree"]["frame"]["loaderId"]
@@ -353,9 +360,9 @@ class ChromiumTab(Scripted):
         try:
             answer = await self._call("Page.navigate", {"url": address})
         except CommandFailed as error:
-            raise Untestable(str(error)) from None
+            raise Disturbed(str(error)) from None
         if answer.get("errorText"):
-            raise Untestable(f"the page did not load: {answer['errorText']}")
+            raise Disturbed(f"the page did not load: {answer['errorText']}")
         self._loader = answer.get("loaderId", "")
         await self._wait_ready(afresh=afresh)
 
@@ -397,7 +404,7 @@ class ChromiumTab(Scripted):
             await self._aside(ready(self._environment, afresh=afresh))
         except CommandFailed as error:
             # The world ended under the question: the page is on its way to somewhere else.
-            raise Untestable(f"the page went away while it loaded ({error.message})") from None
+            raise Disturbed(f"the page went away while it loaded ({error.message})") from None
         self._stay()
 
     async def _aside(self, expression: str) -> Any:
@@ -462,18 +469,18 @@ class ChromiumTab(Scripted):
         try:
             return await self._call("HeadlessExperimental.beginFrame", params)
         except CommandFailed as error:
-            raise Untestable(f"no frame could be drawn: {error.message}") from None
+            raise Disturbed(f"no frame could be drawn: {error.message}") from None
 
     async def screenshot(self) -> bytes:
         if self._on_demand:
             shot = await self._begin_frame({"screenshot": _SHOT_ON_DEMAND})
             if not shot.get("screenshotData"):
-                raise Untestable("no picture could be taken")
+                raise Disturbed("no picture could be taken")
             return base64.b64decode(shot["screenshotData"])
         try:
             shot = await self._call("Page.captureScreenshot", _SHOT)
         except CommandFailed as error:
-            raise Untestable(f"no picture could be taken: {error.message}") from None
+            raise Disturbed(f"no picture could be taken: {error.message}") from None
         self._stay()
         return base64.b64decode(shot["data"])
 
