@@ -75,6 +75,8 @@ class Station:
         # Pages of the fast path: with a tab each, one process more keeps the cores busy between answers.
         self._screens = Crew([self._berth(screening=True) for _ in range(processes + 1)], tabs=1)
         self._screening = self._screens if build.engine == "chromium" else self._crew
+        # Of a Firefox's windows, one has the focus: pages that are about it have one to themselves.
+        self._alone = Crew([self._berth()], tabs=1) if build.engine == "firefox" else self._crew
         # Whether pages can be shown by content and changed before anything is drawn.
         self._warms = True
         # A page on trial gets a process of its own, one page at a time: trials must not starve
@@ -131,7 +133,7 @@ class Station:
         try:
             if quick is not None and (seen := await quick()) is not None:
                 return seen
-            async with self._crew.lease() as process:
+            async with (self._alone if case.focuses else self._crew).lease() as process:
                 return await self._attempt(process, navigate, seconds + ASIDE_SECONDS)
         except (_Hung, TabCrashed, BrowserGone, Untestable) as error:
             if not sure or (isinstance(error, Untestable) and not isinstance(error, Disturbed)):
@@ -156,7 +158,9 @@ class Station:
             self._screening = self._crew
             return await self._screen(case, job, deadline)
 
-    async def warm(self, environment: Environment, job: Job[T]) -> T | None:
+    async def warm(self, case: Case, job: Job[T]) -> T | None:
+        environment = case.environment
+
         async def work(process: Process) -> T:
             async with process.warm_tab(environment) as tab:
                 return await job(tab)
@@ -164,7 +168,8 @@ class Station:
         if not self._warms or environment.scale != 1:
             return None
         try:
-            async with self._screening.lease() as process:
+            crew = self._alone if case.focuses and self._screening is self._crew else self._screening
+            async with crew.lease() as process:
                 return await self._attempt(process, work, self._lab.options.deadline)
         except Unsupported:
             self._warms = False
@@ -219,7 +224,7 @@ class Station:
             yield tab
 
     async def close(self) -> None:
-        await asyncio.gather(self._crew.close(), self._screens.close())
+        await asyncio.gather(*(crew.close() for crew in {self._crew, self._screens, self._alone}))
 
 
 class Lab:
@@ -309,10 +314,10 @@ class Lab:
         """Whether a new tab takes longer than most pages."""
         return TABS[build.engine] == 1
 
-    async def warm(self, build: Build, environment: Environment, job: Job[T]) -> T | None:
-        """A job in a tab that shows inert pages by content, one after the other. None where it cannot be done there,
-        for whatever reason: a navigation will tell."""
-        return await self._stations[build].warm(environment, job)
+    async def warm(self, build: Build, case: Case, job: Job[T]) -> T | None:
+        """A job for an inert page in a tab that shows such pages by content, one after the other. None where it cannot
+        be done there, for whatever reason: a navigation will tell."""
+        return await self._stations[build].warm(case, job)
 
     @asynccontextmanager
     async def tab(self, build: Build, environment: Environment | None = None) -> AsyncIterator[Tab]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from .errors import UsageError
-from .update import Update
+from .update import FOCUSING, Update
 
 ColorScheme = Literal["light", "dark"]
 Direction = Literal["ltr", "rtl"]
@@ -63,6 +63,8 @@ _UTF8 = re.compile(rb"<meta charset=[\"']?utf-8\b")
 # Anything that may still change once the page is shown.
 # An animation has no effect without its keyframes.
 _RESTLESS_WORDS = (b"keyframes", b"transition", b"@starting-style", b"@font-face", b"<marquee", b"<img")
+# How a page gives an element the focus.
+_FOCUSING_FORMS = re.compile(rb"autofocus|\.focus\b|showmodal|\.select\(|setselectionrange|execcommand")
 
 
 @dataclass(frozen=True)
@@ -146,3 +148,8 @@ class Case:
         """True for an inert page that is final as soon as it is shown: nothing moves or comes later."""
         text = self.html.lower()
         return self.inert and not any(word in text for word in _RESTLESS_WORDS)
+
+    @cached_property
+    def focuses(self) -> bool:
+        """True when something in it may get the focus, which only one page of a browser may have at a time."""
+        return any(one.op in FOCUSING for one in self.update) or bool(_FOCUSING_FORMS.search(self.html.lower()))

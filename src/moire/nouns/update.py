@@ -43,6 +43,8 @@ _DEFAULTS: dict[tuple[str, str], Scalar] = {
     ("set-attribute", "value"): "",
 }
 OPERATIONS = tuple(_TAKES)
+# Those that may give an element the focus.
+FOCUSING = frozenset(["focus", "open", "script"])
 
 
 @dataclass(frozen=True, slots=True)

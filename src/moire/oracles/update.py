@@ -128,7 +128,7 @@ async def screened(
         await tab.resize(case.environment.width, case.environment.height)
         return first, second
 
-    return await lab.warm(build, case.environment, both)
+    return await lab.warm(build, case, both)
 
 
 async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering | None:

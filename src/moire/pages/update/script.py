@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from ...nouns import Case, Environment, Operation, Update
+from ...nouns.update import FOCUSING
 
 # A statement for each operation; `on` stands for its target. The window's size is not a page's own to change.
 _STATEMENTS = {
@@ -34,8 +35,7 @@ _STATEMENTS = {
     "set-checked": "{on}.checked = {value}",
     "script": "await own({code})",
 }
-# What may put a caret on the screen, which blinks.
-_FOCUSING = frozenset(["focus", "open", "script"])
+# A caret blinks.
 _HIDE_CARET = (
     "(sheet => { sheet.replaceSync('* { caret-color: transparent !important }');"
     " document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]; })(new CSSStyleSheet())"
@@ -93,7 +93,7 @@ def applied(update: Iterable[Operation], *, at_once: bool = False) -> str:
 
 def prepared(update: Update) -> str:
     """An expression that makes a page ready for operations before it is drawn; empty if it is ready."""
-    return _HIDE_CARET if any(one.op in _FOCUSING for one in update) else ""
+    return _HIDE_CARET if any(one.op in FOCUSING for one in update) else ""
 
 
 def at_once(update: Update) -> str:
