@@ -7,11 +7,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from moire.browsers.lab import Lab, LabOptions
 from moire.hunts.consensus import Trials
@@ -34,6 +35,9 @@ SIZE = 1500
 EXPLAINED = 40
 RUNS = int(os.environ.get("MOIRE_BENCH_RUNS", "100"))
 SEEDS = (1, 2, 3)
+# Hunts of the steering benchmark are kept here, and two builds that are fast to ask.
+STORE = Path("runs") / "steering"
+QUICK = ("chromium@108", "chromium@156")
 # The thesis's rate, with two browsers: 712,193 iterations in 89 hours.
 THESIS = 2.2
 
@@ -108,27 +112,36 @@ async def speed() -> list[Row]:
     return [row("iterations a second with three engines ÷ the thesis's", measured, "3", rate=rate, left_out=left_out)]
 
 
+def steered(seed: int, edges: int) -> list[dict[str, Any]]:
+    """The findings of one hunt, which goes on where it was broken off: all of them take more than an hour."""
+
+    def moire(*words: str) -> str:
+        whole = [sys.executable, "-m", "moire.cli", *words, "--store", str(STORE)]
+        return subprocess.run(whole, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    # What other code found is no figure of this one's.
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
+    name = f"seed-{seed}-edges-{edges}-runs-{RUNS}-at-{head.stdout.strip()}"
+    known = [one["name"] for one in json.loads(moire("runs", "list", "--json"))] if STORE.exists() else []
+    words = ["consensus", *QUICK, "--runs", str(RUNS), "--seed", str(seed), "--edges", str(edges), "--name", name]
+    moire("hunt", *(["--resume", name] if name in known else words))
+    found: list[dict[str, Any]] = json.loads(moire("runs", "show", name, "--json"))["findings"]
+    return found
+
+
 def steering() -> Iterator[Row]:
-    """Runs of a hunt with and without lowered weights; the pool is of two builds that are fast to ask."""
+    """Runs of a hunt with and without lowered weights."""
     counts: dict[int, list[int]] = {}
     same = reduced = 0
     for seed in SEEDS:
         counts[seed] = []
         for edges in (3, 0):
-            with tempfile.TemporaryDirectory() as folder:
-                words = ["hunt", "consensus", "chromium@108", "chromium@156", "--runs", str(RUNS), "--seed", str(seed),
-                         "--edges", str(edges), "--store", folder, "--name", "x"]  # fmt: skip
-                subprocess.run([sys.executable, "-m", "moire.cli", *words], check=True, stdout=subprocess.DEVNULL)
-                shown = subprocess.run(
-                    [sys.executable, "-m", "moire.cli", "runs", "show", "x", "--store", folder, "--json"],
-                    check=True, capture_output=True, text=True,
-                )  # fmt: skip
-                told = json.loads(shown.stdout)["findings"]
-                counts[seed].append(len({one["signature"] for one in told}))
-                if edges:
-                    blobs = Counter(one["page"] for one in told if one["reduced"])
-                    reduced += sum(blobs.values())
-                    same += sum(n - 1 for n in blobs.values())
+            told = steered(seed, edges)
+            counts[seed].append(len({one["signature"] for one in told}))
+            if edges:
+                blobs = Counter(one["page"] for one in told if one["reduced"])
+                reduced += sum(blobs.values())
+                same += sum(n - 1 for n in blobs.values())
     ratio = sum(a for a, _ in counts.values()) / max(1, sum(b for _, b in counts.values()))
     yield row(f"distinct signatures in {RUNS} runs, steered ÷ not", ratio, "1.5", by_seed=counts)
     yield row("reduced pages that were reduced to before", same / max(1, reduced), "0.05 at most", of=reduced)
