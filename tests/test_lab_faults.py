@@ -81,7 +81,7 @@ async def test_a_browser_killed_or_stopped_costs_no_page(engine: Build, blow: si
 
 
 async def test_a_renderer_killed_costs_no_page(chromium: Build) -> None:
-    async with Lab([chromium], LabOptions(deadline=6, processes=1)) as lab:
+    async with Lab([chromium], LabOptions(deadline=30, processes=1)) as lab:
         killed: list[int] = []
 
         def strike() -> None:
