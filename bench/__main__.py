@@ -18,9 +18,11 @@ NAMES = (
     "reduce",
     "update",
     "findings",
+    "disagreements",
     "stages",
     "regression",
     "consensus",
+    "monitor",
 )
 RESULTS = Path(__file__).with_name("results.json")
 

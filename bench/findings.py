@@ -29,6 +29,8 @@ _HEAD = """# Findings
 Render-update bugs that Moire found in stock builds: a page changed by script does not look like the same
 page loaded fresh. Each was reduced and then read; its reftest fails {times} times of {times} in the build
 that is named (`python -m bench findings`). Pictures show the updated page, the fresh one and where they differ.
+
+Another page has what [WebKitGTK shows otherwise](disagreements.md) than Chromium and Firefox do.
 """
 _SECTION = """
 ### {sentence}

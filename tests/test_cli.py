@@ -262,7 +262,8 @@ def test_a_hunt_that_could_test_nothing_says_why(tmp_path: Path) -> None:
     words = ("hunt", "change", "--base", "chromium@156", "--new", f"cmd:{broken}", "--pages", "3", "-o", tmp_path / "r")
     done = moire(*words)
     assert done.returncode == 1 and "Not one page" in done.stderr
-    assert "no licence" in (tmp_path / "r" / "index.html").read_text()
+    (told,) = (tmp_path / "r" / "data" / "run").iterdir()
+    assert "no licence" in told.read_text()
 
 
 def test_what_goes_to_a_file_is_whole_and_has_no_bars(tmp_path: Path) -> None:

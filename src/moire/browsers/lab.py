@@ -127,7 +127,8 @@ class Station:
                 except TimeoutError:
                     if reason := await tab.excuse():
                         process.retire()
-                        raise Untestable(reason) from None
+                        # What holds nothing that runs or leaves did not try to: something befell the browser.
+                        raise (Disturbed if case.inert else Untestable)(reason) from None
                     raise
 
         try:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import time
 from collections import Counter
@@ -20,7 +21,7 @@ import click
 from ..browsers.lab import Lab, LabOptions
 from ..hunts import begin
 from ..hunts.consensus import ConsensusHunt
-from ..hunts.run import Hunt, Judged, Told, follow
+from ..hunts.run import GO_ON, PAUSE, Hunt, Judged, Switch, Told, follow
 from ..nouns import Build, Exit, MoireError, UsageError
 from ..reports.run import write
 from ..store import BLOBS, Finding, Run, Store
@@ -142,6 +143,7 @@ def go(
     found = store.findings(known)
     words = f"{len(found)} findings of {len({one.signature for one in found})} kinds in {store.next_page(known)} pages."
     click.echo(f"{words} Open {index}")
+    click.echo(f"All runs, live: `{shlex.join(['moire', 'serve', '--store', str(store.folder)])}`.")
     if store.run(known.name).state == "stopped":
         click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
         return Exit.INTERRUPTED
@@ -184,7 +186,7 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
             with waiting("getting pages ready"):
                 # It takes a while to make what makes them.
                 hunt.case(store.next_page(known))
-            with page_progress() as bar, _interrupts() as stop:
+            with page_progress() as bar, _switch() as switch, store.listening(known):
                 task = bar.add_task(known.name, total=budget.pages or None, found="", completed=store.next_page(known))
 
                 def words(more: str = "") -> str:
@@ -219,17 +221,20 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
                     bar.update(task, found=f"fetching {what}")
 
                 told = Told(page, looking, finding, Visits(visit, fetch))
-                done = await follow(store, known, hunt, lab, budget, stop, told)
+                done = await follow(store, known, hunt, lab, budget, switch, told)
     finally:
         notes = {build.name: str(lab.health(build)) for build in builds}
         store.end(known, "done" if done else "stopped", notes)
 
 
 @contextmanager
-def _interrupts() -> Iterator[asyncio.Event]:
-    """The first Ctrl-C sets the event, the next ends the work at once."""
-    stop = asyncio.Event()
+def _switch() -> Iterator[Switch]:
+    """The first Ctrl-C ends the run in order, the next at once; two other signals let it wait and go on."""
+    switch = Switch()
+    stop = switch.stop
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(PAUSE, switch.going.clear)
+    loop.add_signal_handler(GO_ON, switch.going.set)
 
     def first() -> None:
         click.echo("Ending in order; once more to end at once.", err=True)
@@ -241,8 +246,12 @@ def _interrupts() -> Iterator[asyncio.Event]:
     for which in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(which, first)
     try:
-        yield stop
+        yield switch
     finally:
+        for which in (PAUSE, GO_ON):
+            loop.remove_signal_handler(which)
+            # One that comes late says nothing any more, and must not end what is left to do.
+            signal.signal(which, signal.SIG_IGN)
         if not stop.is_set():
             for which in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(which)

@@ -24,8 +24,9 @@ T = TypeVar("T")
 # Each verb, and the file here that hangs it on `cli`: only what is called is loaded.
 _VERBS = {
     "bisect": "bisect", "browsers": "browsers", "check": "shoot", "check-update": "update", "compare": "shoot",
-    "generate": "pages", "grammar": "grammar", "hunt": "hunt", "pages": "pages", "reduce": "reduce", "report": "runs",
-    "runs": "runs", "shot": "shoot", "stage": "stage", "wpt": "wpt",
+    "export": "export", "generate": "pages", "grammar": "grammar", "hunt": "hunt", "pages": "pages",
+    "recheck": "recheck", "reduce": "reduce", "report": "runs", "runs": "runs", "serve": "serve", "shot": "shoot",
+    "stage": "stage", "wpt": "wpt",
 }  # fmt: skip
 
 

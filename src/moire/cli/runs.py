@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..nouns import Exit
-from ..reports.run import summary, write
+from ..reports.records import settings, summary
+from ..reports.run import write
 from ..store import Store
 from . import options
 from .root import cli
@@ -76,12 +77,12 @@ def show(name: str, store: Path, as_json: bool) -> int:
              "signature": one.signature, "page": one.details.get("page", ""), "reduced": "unreduced" not in one.details}
             for one in kept.findings(run)
         ]  # fmt: skip
-    settings = {key: value for key, value in run.settings.items() if key not in ("weights", "config")}
+    chosen = settings(run)
     if as_json:
-        click.echo(json.dumps({"name": name, "settings": settings, "summary": figures, "findings": found}, indent=1))
+        click.echo(json.dumps({"name": name, "settings": chosen, "summary": figures, "findings": found}, indent=1))
         return Exit.DONE
     table = Table("", "", title=name)
-    for key, value in {**settings, **figures}.items():
+    for key, value in {**chosen, **figures}.items():
         table.add_row(escape(key), escape(str(value)))
     options.console().print(table)
     for one in found:

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, Shot
-from ..oracles.change import screen_and_confirm
+from ..oracles.change import screen_and_confirm, together
 from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
-from ..triage.reduce import Differs, Signature
-from .finding import Looking
+from ..triage.reduce import Differs, Shown, Signature
+from .finding import Looking, crashed
 from .run import Judged, nothing_more
 from .source import Source
 
@@ -55,13 +55,16 @@ class ChangeHunt:
         shots = [(build.name, seen[0]) for build, seen in zip(self.builds, taken, strict=True) if seen]
         return Judged(case, self._pair, verdict, [(name, shot.png) for name, shot in shots if isinstance(shot, Shot)])
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
         async def more(case: Case) -> Mapping[str, object]:
             return {}
 
+        async def crashes(judged: Judged, case: Case) -> bool:
+            return any(map(crashed, await together(*(lab.shoot(build, case) for build in self.builds))))
+
         looking = Looking(
             self.blobs, lambda signature, case: _words(self._pair, signature), lambda case: self._judge(lab, case),
-            more, AHEAD,
+            more, crashes, shown, AHEAD,
         )  # fmt: skip
         return await looking.into(Differs(lab, self.builds[0], self.builds[1], self.measure), judged, number, known)
 

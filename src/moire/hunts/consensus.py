@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import ClassVar
 
 from ..browsers.lab import Lab
@@ -13,12 +14,12 @@ from ..nouns import Build, Case, Environment, Shot
 from ..oracles.change import CONFIRMATIONS
 from ..oracles.consensus import Consensus, Pool, begins, judge
 from ..pages import steer
-from ..pages.read import features, styled
+from ..pixels import decode, fuzzy
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
-from ..triage.reduce import Disagrees, Signature
-from .finding import Looking
+from ..triage.reduce import Disagrees, Shown, Signature
+from .finding import MOST_NAMED, Looking, crashed, named
 from .run import Judged, nothing_more
 from .source import Source
 
@@ -26,8 +27,6 @@ from .source import Source
 AHEAD = 2
 # Bytes that one more of size is: the largest pages of 50 are some 5 KB, as most that people write by hand.
 LEAST_BYTES, BYTES_A_SIZE = 250, 100
-# Elements, attributes and properties that a signature names.
-MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class ConsensusHunt:
         pictures = [(name, shot.png) for name, shot in first if isinstance(shot, Shot)]
         return Judged(case, " | ".join(self.pool.names), looked.verdict, pictures), looked.consensus
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
         disagrees = Disagrees(lab, self.pool)
         reduced: list[Consensus] = []
 
@@ -134,67 +133,50 @@ class ConsensusHunt:
         def failing(judged: Judged) -> str:
             return next((n for n in self.pool.names if judged.verdict.reason.startswith(f"{n}: ")), judged.build)
 
-        looking = Looking(self.blobs, name, again, more, AHEAD, failing)
-        finding = await looking.into(disagrees, judged, number, known)
-        return self._placed(finding, number)
+        async def crashes(judged: Judged, case: Case) -> bool:
+            build = self.builds[self.pool.names.index(failing(judged))]
+            return crashed(await lab.shoot(build, self.pool.shown(case)))
 
-    def _placed(self, finding: Finding, number: int) -> Finding:
-        """The finding with its run, what is in its page, and the weights that it lowers."""
-        html = self.blobs.read(finding.details["page"])
+        looking = Looking(self.blobs, name, again, more, crashes, shown, AHEAD, failing)
+        finding = await looking.into(disagrees, judged, number, known)
+        return self._placed(finding, number, known)
+
+    def _placed(self, finding: Finding, number: int, known: Sequence[Finding]) -> Finding:
+        """The finding with its run, and the weights that it lowers."""
         run, iteration = self.at(number)
-        # Of a page that was not reduced, nobody knows what it is about.
-        lowered = self._lowered(html, run) if "category" in finding.details else {}
+        # Of a page that was not reduced, nobody knows what it is about, unless it is one more of what is known.
+        told = [one for one in (finding, *known) if {"category", "needs"} & one.details.keys()]
+        alike = [one for one in told if one.signature == finding.signature]
+        lowered = self._lowered(alike[0], run) if alike else {}
         benign = next((one for one in self.benign if _like(finding.signature, one)), "")
         details = {
-            **finding.details, "run": run, "iteration": iteration,
-            "features": _features(html), "lowered": lowered,
+            **finding.details, "run": run, "iteration": iteration, "lowered": lowered, "impact": self._impact(finding),
             "away": sorted({steer.words(edge) for edge in lowered}), **({"benign": benign} if benign else {}),
         }  # fmt: skip
         return replace(finding, state="duplicate" if benign else finding.state, details=details)
 
-    def _lowered(self, html: bytes, run: int) -> dict[str, tuple[int, int]]:
+    def _impact(self, finding: Finding) -> int:
+        """Pixels that differ between the two that differ in most."""
+        images = [decode(self.blobs.read(blob)) for blob in finding.details["pictures"].values()]
+        return max((fuzzy(a, b).pixels for a, b in combinations(images, 2)), default=0)
+
+    def _lowered(self, finding: Finding, run: int) -> dict[str, tuple[int, int]]:
         how = self.steering
         if not how.edges or self.source.own:
             return {}
+        html, before = (self.blobs.read(blob) for blob in (finding.details["page"], finding.details["before"]["page"]))
         after = steer.away(
-            self._weights, html, seed=self.source.seed + run, edges=how.edges, pick=how.pick,
+            self._weights, html, before, seed=self.source.seed + run, edges=how.edges, pick=how.pick,
             propagation=how.propagation, by=how.by, never=how.never,
         )  # fmt: skip
         return {edge: (before, after[edge]) for edge, before in self._weights.items() if after[edge] != before}
 
     def _words(self, consensus: Consensus, signature: Signature, case: Case) -> str:
+        """Who, and what in the page: how strongly and in which element it shows, one bug has in many ways."""
         told = consensus.words(self.pool.names).rpartition(": ")[2]
-        return " ".join(filter(None, [told, signature.strength, signature.where, *_named(case.html)]))
+        return " ".join([told, *(named(case.html)[:MOST_NAMED] or [signature.where])])
 
 
 def _like(signature: str, known: str) -> bool:
     """`*` stands for anything, and nothing else for anything but itself."""
     return re.fullmatch(".*".join(map(re.escape, known.split("*"))), signature) is not None
-
-
-def _features(html: bytes) -> dict[str, list[list[str]]]:
-    """What a page has in it: tags, attributes and properties, each of the latter two with the tag it is on."""
-    found = features(html)
-    return {
-        "tags": [[tag] for tag in sorted(found.tags)],
-        "attributes": [[tag, name] for tag, name in sorted(found.attributes)],
-        "properties": [[name] for name in sorted(found.properties)],
-        "styled": [list(pair) for pair in sorted(styled(html))],
-    }
-
-
-# What every page has, or may as well not have.
-_USUAL_TAGS = frozenset(["html", "head", "body", "meta", "title", "style", "div", "span", "tbody", "tr"])
-_USUAL_ATTRIBUTES = frozenset(["id", "class", "style", "charset"])
-
-
-def _named(html: bytes) -> Iterable[str]:
-    """The elements, attributes and properties that make a small page what it is."""
-    found = features(html)
-    # What says most comes first: there may be more than are named.
-    named = [
-        *sorted(f"{name}:" for name in found.properties),
-        *sorted({f"@{name}" for _, name in found.attributes if name not in _USUAL_ATTRIBUTES}),
-        *sorted(set(found.tags) - _USUAL_TAGS),
-    ]
-    return named[:MOST_NAMED]

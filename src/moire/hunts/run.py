@@ -7,8 +7,10 @@ whatever the machine. What is dealt with is on disk: a run that was killed goes 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol, TypeVar
@@ -17,9 +19,11 @@ from ..browsers.lab import Lab
 from ..nouns import Build, Case, Verdict
 from ..nouns.update import written
 from ..pages.beside import needed
-from ..store import Finding, PageRow, Run, Store
+from ..pixels import decode, encode, thumbnail
+from ..store import Cut, Finding, PageRow, Run, Store
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
+from ..triage.reduce import Shown, Step, View
 
 T = TypeVar("T")
 
@@ -29,6 +33,8 @@ AHEAD = 16
 PAGES_A_LESSON = 200
 # Pages without a finding are written together, so many or after so many seconds.
 ROWS, SECONDS = 64, 2.0
+# The signals that let a run wait and go on; SIGTERM ends it.
+PAUSE, GO_ON = signal.SIGUSR1, signal.SIGUSR2
 # A crash, hang or difference is for people to see; the rest is counted.
 WORTH = frozenset(["different", "crashed", "hung"])
 
@@ -83,8 +89,8 @@ class Hunt(Protocol):
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]: ...
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
-        """Reduce it, name its cause, tell it from those that are known."""
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
+        """Reduce it, name its cause, tell it from those that are known; `shown` is told how its page gets smaller."""
         ...
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
@@ -121,28 +127,43 @@ class Told:
     visits: Visits = field(default_factory=Visits)
 
 
-async def follow(store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, stop: asyncio.Event, told: Told) -> bool:
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """How a run is told to stop, or to wait: nothing new is begun while it is not `going`."""
+
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    going: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.going.set()
+
+
+async def follow(store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, switch: Switch, told: Told) -> bool:
     """Hunt until the budget is used up or somebody says stop; whether it is used up."""
-    return await _Following(store, run, hunt, lab, budget, stop, told).run()
+    return await _Following(store, run, hunt, lab, budget, switch, told).run()
 
 
 class _Following:
     def __init__(
-        self, store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, stop: asyncio.Event, told: Told
+        self, store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, switch: Switch, told: Told
     ) -> None:
         self._store = store
         self._run = run
         self._hunt = hunt
         self._lab = lab
         self._budget = budget
-        self._stop = stop
+        self._stop = switch.stop
+        self._going = switch.going
         self._told = told
         self._under_way: deque[tuple[int, asyncio.Task[list[Judged]]]] = deque()
         self._rows: list[PageRow] = []
         self._begun = self._written = time.monotonic()
         # Before the run was broken off.
         self._spent = run.seconds
-        self._next = store.next_page(run)
+        self._next = self._dealt = store.next_page(run)
+        self._verdicts = Counter[str]()
+        for (_, verdict), count in store.verdicts(run).items():
+            self._verdicts[verdict] += count
         every = store.findings(run)
         self._known = [one for one in every if one.number < self._next]
         # Found before the run was broken off, and not looked into yet.
@@ -154,9 +175,11 @@ class _Following:
         self._hunt.learn(self._known, self._next - behind)
         try:
             while not self._over() or self._pending:
+                if not self._going.is_set():
+                    await self._pause()
                 self._fill()
                 if not self._under_way:
-                    return await self._settle()
+                    return not self._stop.is_set() and await self._settle()
                 number, task = self._under_way[0]
                 if not await self._unless_stopped(task) or not await self._deal_with(number, task.result()):
                     return False
@@ -176,6 +199,20 @@ class _Following:
         finally:
             stop.cancel()
         return task.done()
+
+    async def _pause(self) -> None:
+        """Until somebody says to go on, or to stop; the time counts for nothing."""
+        self._write()
+        self._store.going(self._run, "paused")
+        begun = time.monotonic()
+        going = asyncio.create_task(self._going.wait())
+        try:
+            await self._unless_stopped(going)
+        finally:
+            going.cancel()
+        self._store.going(self._run, "running")
+        self._begun += time.monotonic() - begun
+        self._written = time.monotonic()
 
     async def _settle(self) -> bool:
         """Whether it was done before anyone said stop; what is settled by then stays so."""
@@ -223,7 +260,8 @@ class _Following:
                 self._told.looking(one)
                 if self._hunt.renews:
                     await self._forget_ahead(number)
-                looking = asyncio.create_task(self._hunt.look_into(self._lab, one, number, self._known))
+                shown = self._cuts(number, one.build)
+                looking = asyncio.create_task(self._hunt.look_into(self._lab, one, number, self._known, shown))
                 try:
                     if not await self._unless_stopped(looking):
                         return False
@@ -237,11 +275,25 @@ class _Following:
                 self._told.finding(finding)
                 if self._hunt.renews:
                     self._hunt.learn(self._known, number + 1)
+        self._dealt = number + 1
+        self._verdicts.update(one.verdict.kind for one in judged)
         self._rows += [PageRow(number, one.build, one.verdict.kind, one.verdict.reason) for one in judged]
         self._told.page(number, judged)
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
         return True
+
+    def _cuts(self, number: int, build: str) -> Shown:
+        """Keeps how a page gets smaller, for people who watch."""
+        steps = itertools.count()
+
+        def shown(step: Step, view: View) -> None:
+            page = step.text.encode(step.coding)
+            blobs = self._store.blobs
+            small = {name: blobs.add(encode(thumbnail(decode(png)))) for name, png in view.pictures}
+            self._store.cut(self._run, number, build, next(steps), Cut(step.name, len(page), blobs.add(page), small))
+
+        return shown
 
     async def _forget_ahead(self, number: int) -> None:
         """What was made after a page is no longer wanted; the page itself stays where it is."""
@@ -263,5 +315,13 @@ class _Following:
 
     def _write(self) -> None:
         now = time.monotonic()
-        self._store.done(self._run, self._rows, now - self._written)
+        self._store.done(self._run, self._rows, now - self._written, self._facts())
         self._rows, self._written = [], now
+
+    def _facts(self) -> dict[str, object]:
+        """How things stand."""
+        return {
+            "pages": self._dealt, "findings": len(self._known),
+            "signatures": len({one.signature for one in self._known}), "verdicts": dict(self._verdicts),
+            "health": {build.name: asdict(self._lab.health(build)) for build in self._lab.builds},
+        }  # fmt: skip

@@ -18,7 +18,7 @@ from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
-from ..triage.reduce import Signature, Stale
+from ..triage.reduce import Shown, Signature, Stale
 from ..wpt.export import reftest
 from .finding import Looking
 from .run import Judged, nothing_more
@@ -84,7 +84,7 @@ class UpdateHunt:
         pictures = [(name, seen[0].png) for name, seen in sides if seen and isinstance(seen[0], Shot)]
         return Judged(case, build.name, one.verdict, pictures)
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
+    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
         build = next(one for one in self.builds if one.name == judged.build)
 
         async def more(case: Case) -> Mapping[str, object]:
@@ -93,9 +93,12 @@ class UpdateHunt:
                 "references": await self._references(lab, build, case), "reftest": await _reftest(lab, build, case),
             }  # fmt: skip
 
+        async def crashes(judged: Judged, case: Case) -> bool:
+            return (await self._judge(lab, build, case, once=True)).verdict.kind == "crashed"
+
         looking = Looking(
             self.blobs, lambda signature, case: _words(build, signature, case),
-            lambda case: self._judge(lab, build, case, once=True), more, AHEAD,
+            lambda case: self._judge(lab, build, case, once=True), more, crashes, shown, AHEAD,
         )  # fmt: skip
         return await looking.into(Stale(lab, build, self.measure), judged, number, known)
 

@@ -2,7 +2,7 @@
 
 from .decode import Image, common, decode, encode
 from .measures import Fuzzy, Measure, figures, fuzzy, measure
-from .pictures import average, close_up, difference, side_by_side, stacked
+from .pictures import average, close_up, difference, side_by_side, stacked, thumbnail
 
 __all__ = [
     "Fuzzy",
@@ -19,4 +19,5 @@ __all__ = [
     "measure",
     "side_by_side",
     "stacked",
+    "thumbnail",
 ]

@@ -11,23 +11,27 @@ from .decode import Image, common
 
 # What is the same is shown pale, so that what differs stands out.
 PALE = 0.75
-MARK = (40, 20, 230)
+# Blue, green and red of a difference of one level, of a middling and of the largest; what lies between is mixed.
+# The viewer's legend has the same.
+SCALE = ((77, 184, 255), (42, 20, 230), (110, 0, 75))
+_MARKS = np.stack([np.interp(np.arange(256), (1, 128, 255), channel) for channel in zip(*SCALE, strict=True)], 1)
+_MARKS = np.rint(_MARKS).astype(np.uint8)
 GAP = 8
 # Round what is shown close up; how large that is to become, and by how many times at the most.
 MARGIN, CLOSE_UP, LARGEST = 12, 320, 8
+# How wide a thumbnail is.
+SMALL = 160
 
 
 def difference(a: Image, b: Image) -> Image:
-    """The first picture, paled and grey, with every differing pixel marked; stronger is darker."""
+    """The first picture, paled and grey, with every differing pixel marked by how much it is off."""
     a, b = common(a, b)
     worst = cv2.absdiff(a, b).max(axis=2)
     grey = cv2.cvtColor(a, cv2.COLOR_BGR2GRAY)
     pale = (255 - (255 - grey) * (1 - PALE)).astype(np.uint8)
     out = cv2.cvtColor(pale, cv2.COLOR_GRAY2BGR)
     differing = worst > 0
-    # Even a difference of one level must be seen: marks start at half strength.
-    strength = (0.5 + worst[differing].astype(np.float32) / 510)[:, None]
-    out[differing] = (np.array(MARK) * strength + 255 * (1 - strength)).astype(np.uint8)
+    out[differing] = _MARKS[worst[differing]]
     return np.asarray(out, np.uint8)
 
 
@@ -51,6 +55,12 @@ def average(images: Sequence[Image]) -> Image:
     for image in images:
         total += common(first, image)[1][: first.shape[0], : first.shape[1]]
     return np.asarray(np.rint(total / len(images)), np.uint8)
+
+
+def thumbnail(image: Image) -> Image:
+    height, width = image.shape[:2]
+    small = (SMALL, max(1, round(height * SMALL / width)))
+    return np.asarray(cv2.resize(image, small, interpolation=cv2.INTER_AREA), np.uint8) if width > SMALL else image
 
 
 def side_by_side(images: Sequence[Image]) -> Image:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import statistics
@@ -17,12 +16,8 @@ from . import charts
 
 # Runs are drawn in so many bins at the most.
 MOST_BINS = 25
-# Rows of a table that are shown; the file has all.
-MOST_ROWS = 30
-MOST_COLUMNS = 20
 # In every page, or nobody's doing.
 _ALWAYS = frozenset(["html", "head", "body", "style", "id", "class"])
-_esc = html.escape
 
 
 def facts(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,27 +39,21 @@ def summary(found: Sequence[Finding]) -> dict[str, int]:
     return {**dict(sorted(told.items())), **({"benign": benign} if benign else {})}
 
 
-def write(store: Store, run: Run, found: Sequence[Finding], place: Path) -> str:
-    """Tables, charts and weights as files, and as a part of the report."""
+def write(store: Store, run: Run, found: Sequence[Finding], place: Path) -> dict[str, Any]:
+    """Tables, charts and weights as files; for the viewer, where they are."""
     # What was not reduced says nothing of what it is about.
     cases = [one.details["features"] for one in found if "category" in one.details]
-    parts = []
+    files = {"weights, for --weights": "weights.json"}
     for name in ("tags", "attributes", "properties"):
         counts = Counter(feature for one in cases for feature in {pair[-1] for pair in one[name]} - _ALWAYS)
-        rows = [[feature, count] for feature, count in _most(counts)]
-        _csv(place / f"{name}.csv", [name, "cases"], rows)
-        parts.append(_table(f"Cases by {name}", [name, "cases"], rows, f"{name}.csv"))
+        files[f"findings by {name}"] = _csv(place / f"{name}.csv", [name, "cases"], list(map(list, _most(counts))))
     for name, file in (("attributes", "tag-attribute"), ("styled", "tag-property")):
-        parts.append(_matrix(cases, name, place / f"{file}.csv", file.replace("-", " × ")))
-    drawn = _charts(found, _runs(store, run, found))
+        files[file.replace("-", " × ")] = _csv(place / f"{file}.csv", *_matrix(cases, name))
+    drawn = drawings(store, run, found)
     for file, chart in drawn.items():
         (place / f"{file}.svg").write_text(chart, "utf-8")
     (place / "weights.json").write_text(json.dumps(weights(store, run, found), indent=1), "utf-8")
-    links = "<p>Weights as they came to be: <a href=weights.json>weights.json</a>, for <code>--weights</code>.</p>"
-    return (
-        f"<details><summary>Features and runs</summary><div class=charts>{''.join(drawn.values())}</div>"
-        f"<div class=shots>{''.join(parts)}</div>{links}</details>"
-    )
+    return {"charts": [f"{file}.svg" for file in drawn], "files": [list(pair) for pair in files.items()]}
 
 
 def weights(store: Store, run: Run, found: Sequence[Finding]) -> dict[str, int]:
@@ -82,8 +71,14 @@ def _runs(store: Store, run: Run, found: Sequence[Finding]) -> int:
     return int(before + -(-(store.next_page(run) - first) // run.settings["iterations"]))
 
 
-def _charts(found: Sequence[Finding], runs: int) -> dict[str, str]:
+# What is drawn, by file, and the details that it takes.
+DRAWN = ("run", "bytes", "category")
+DRAWINGS = ("runs-failing", "runs-reduced", "sizes", "shares")
+
+
+def drawings(store: Store, run: Run, found: Sequence[Finding]) -> dict[str, str]:
     """The thesis's figures: what share of runs fail, how large failing pages are before and after."""
+    runs = _runs(store, run, found)
     ended = [one for one in found if "run" in one.details]
     if not ended:
         return {}
@@ -123,18 +118,15 @@ def _charts(found: Sequence[Finding], runs: int) -> dict[str, str]:
     }
 
 
-def _matrix(cases: Sequence[Mapping[str, Any]], name: str, file: Path, title: str) -> str:
-    """In how many cases a tag (across) and something else (down) come together."""
+def _matrix(cases: Sequence[Mapping[str, Any]], name: str) -> tuple[list[str], list[list[object]]]:
+    """In how many cases a tag (across) and something else (down) come together: a head, and rows."""
     counts = Counter((tag, other) for one in cases for tag, other in {tuple(pair) for pair in one[name]})
     by_tag: Counter[str] = Counter()
     for (tag, _), count in counts.items():
         by_tag[tag] += count
     tags = [tag for tag, _ in _most(by_tag)]
     others = sorted({other for _, other in counts})
-    rows = [[other, *(counts[tag, other] or "" for tag in tags)] for other in others]
-    _csv(file, ["", *tags], rows)
-    shown = [row[: MOST_COLUMNS + 1] for row in rows]
-    return _table(f"Cases by {title}", ["", *tags[:MOST_COLUMNS]], shown, file.name)
+    return ["", *tags], [[other, *(counts[tag, other] or "" for tag in tags)] for other in others]
 
 
 def _most(counts: Counter[str]) -> list[tuple[str, int]]:
@@ -142,19 +134,10 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def _csv(file: Path, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def _csv(file: Path, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)
     writer.writerows(rows)
     file.write_text(out.getvalue(), "utf-8")
-
-
-def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]], file: str) -> str:
-    heads = "".join(f"<th>{_esc(str(cell))}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{_esc(str(cell))}</td>' for cell in row)}</tr>" for row in rows[:MOST_ROWS])
-    more = f" ({len(rows) - MOST_ROWS} more in the file)" if len(rows) > MOST_ROWS else ""
-    return (
-        f"<div class=wide><h3>{_esc(title)}</h3><p><a href={file}>{file}</a>{more}</p>"
-        f"<table><tr>{heads}</tr>{body}</table></div>"
-    )
+    return file.name

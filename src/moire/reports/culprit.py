@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-_esc = html.escape
 
 
 def facts(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,28 +21,30 @@ def facts(one: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def tables(one: Mapping[str, Any]) -> str:
-    """What the references and the tests say, and what differs at the stage."""
+def tables(one: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the references and the tests say, and what differs at the stage; each with its title, head and rows."""
     if "step" not in one:
-        return ""
-    found = ""
+        return []
+    found = []
     if one.get("link"):
-        found += f"<p>Commits: <code>{_esc(one['link'])}</code></p>"
+        found.append(_table("Commits", (), [[one["link"]]]))
     if one.get("interop"):
         rows = [[name, said["case"], said["reason"]] for name, said in one["interop"].items()]
-        found += _table("References", ("reference", "case", "reason"), rows)
+        found.append(_table("References", ("reference", "case", "reason"), rows))
     if one.get("tests"):
-        rows = [[test[key] for key in ("test", "before", "after", "reference", "case")] for test in one["tests"]]
-        found += _table("Tests that the step made pass", ("test", "before", "after", "reference", "case"), rows)
+        head = ("test", "before", "after", "reference", "case")
+        found.append(
+            _table("Tests that the step made pass", head, [[test[key] for key in head] for test in one["tests"]])
+        )
     elif one.get("tests_run"):
-        found += f"<p>Of {one['tests_run']} tests that were tried, none began to pass with the step.</p>"
+        tried = f"Of {one['tests_run']} tests that were tried, none began to pass with the step."
+        found.append(_table("Tests", (), [[tried]]))
     if one.get("differences"):
         rows = [[each[key] for key in ("node", "property", "a", "b")] for each in one["differences"]]
-        found += _table(f"What differs at the stage of {one['stage']}", ("node", "property", "before", "after"), rows)
+        title = f"What differs at the stage of {one['stage']}"
+        found.append(_table(title, ("node", "property", "before", "after"), rows))
     return found
 
 
-def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    heads = "".join(f"<th>{_esc(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{_esc(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<h3>{_esc(title)}</h3><table><tr>{heads}</tr>{body}</table>"
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
+    return {"title": title, "head": list(head), "rows": [[str(cell) for cell in row] for row in rows]}

@@ -17,7 +17,7 @@ def _name(data: bytes) -> str:
 
 class Blobs:
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def add(self, data: bytes) -> str:
         """Its name, once it is on disk for good."""
@@ -33,7 +33,7 @@ class Blobs:
                     os.fsync(file.fileno())
                 part.replace(place)
                 # A name is on disk when its folder is.
-                for folder in (place.parent, self._folder):
+                for folder in (place.parent, self.folder):
                     handle = os.open(folder, os.O_RDONLY)
                     os.fsync(handle)
                     os.close(handle)
@@ -52,4 +52,4 @@ class Blobs:
         return data
 
     def _place(self, name: str) -> Path:
-        return self._folder / name[:2] / name[2:]
+        return self.folder / name[:2] / name[2:]

@@ -33,6 +33,37 @@ MIGRATIONS = (
     );
     CREATE INDEX findings_by_signature ON findings (run, signature);
     """,
+    # What lists show of a finding, so that nobody need read all of it; `changed` grows with every change, so that
+    # those who have a list can ask for what is new.
+    """
+    ALTER TABLE findings ADD COLUMN brief TEXT NOT NULL DEFAULT '{}';
+    ALTER TABLE findings ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX findings_by_change ON findings (changed);
+    UPDATE findings SET changed = id, brief = json_object(
+      'impact', coalesce(json_extract(details, '$.figures.pixels'), 0),
+      'stage', json_extract(details, '$.stage'), 'element', json_extract(details, '$.element'),
+      'properties', json(json_extract(details, '$.properties')), 'bytes', json(json_extract(details, '$.bytes')),
+      'operations', json(json_extract(details, '$.operations')), 'bug', json_extract(details, '$.bug'),
+      'pictures', json(json_extract(details, '$.pictures')), 'features', json(json_extract(details, '$.features')),
+      'benign', json_extract(details, '$.benign'), 'category', json_extract(details, '$.category'),
+      'at_fault', json(json_extract(details, '$.at_fault')), 'unreduced', json_extract(details, '$.unreduced'));
+    CREATE TABLE triage (
+      kind TEXT NOT NULL, signature TEXT NOT NULL, state TEXT NOT NULL, note TEXT NOT NULL, changed TEXT NOT NULL,
+      PRIMARY KEY (kind, signature)
+    ) WITHOUT ROWID;
+    CREATE TABLE moments (
+      run INTEGER NOT NULL REFERENCES runs, seconds REAL NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (run, seconds)
+    ) WITHOUT ROWID;
+    CREATE TABLE steps (
+      run INTEGER NOT NULL REFERENCES runs, number INTEGER NOT NULL, build TEXT NOT NULL, step INTEGER NOT NULL,
+      name TEXT NOT NULL, bytes INTEGER NOT NULL, page TEXT NOT NULL, pictures TEXT NOT NULL,
+      PRIMARY KEY (run, number, build, step)
+    ) WITHOUT ROWID;
+    CREATE TABLE checks (
+      finding INTEGER NOT NULL REFERENCES findings, builds TEXT NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,
+      pictures TEXT NOT NULL, made TEXT NOT NULL, PRIMARY KEY (finding, builds)
+    ) WITHOUT ROWID;
+    """,
 )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +23,16 @@ from .database import opened, told
 
 DATABASE = "moire.sqlite"
 BLOBS = "blobs"
-State = Literal["running", "stopped", "done"]
+State = Literal["running", "paused", "stopped", "done"]
 FindingState = Literal["confirmed", "example", "duplicate"]
+TriageState = Literal["new", "confirmed", "benign", "known", "reported"]
+# Of a finding's details, what lists show.
+_BRIEF = ("stage", "element", "properties", "bytes", "operations", "bug", "pictures", "features", "benign", "category",
+          "at_fault", "unreduced")  # fmt: skip
+# Seconds from one moment to the next.
+_BETWEEN_MOMENTS = 2.0
+# How often a lock is tried that others may only be looking at, and the seconds between.
+_LOOKS, _A_MOMENT = 20, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,53 @@ class Finding:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A finding as lists have it; `brief` is in JSON. `changed` is larger than that of whatever changed before."""
+
+    id: int
+    run: str
+    number: int
+    build: str
+    state: FindingState
+    kind: str
+    signature: str
+    brief: str
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """What people say of all findings of one name, in all runs of one kind."""
+
+    kind: str
+    signature: str
+    state: TriageState
+    note: str = ""
+    changed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A step of a finding's reduction, with small pictures of how the page then looked."""
+
+    name: str
+    bytes: int
+    page: str
+    pictures: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A finding, looked at again in other builds."""
+
+    builds: Sequence[str]
+    verdict: str
+    reason: str
+    pictures: Mapping[str, str]
+    made: str = ""
+
+
 def case_of(blobs: Blobs, finding: Finding) -> Case:
     """The reduced page of a finding, with its operations and what it takes from beside it."""
     details = finding.details
@@ -70,6 +127,19 @@ def case_of(blobs: Blobs, finding: Finding) -> Case:
         {path: blobs.read(blob) for path, blob in details.get("resources", {}).items()},
         environment=Environment(**details.get("environment", {})), update=read(details.get("update", "[]")),
     )  # fmt: skip
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _has_open(process: int, file: Path) -> bool:
+    with suppress(OSError):
+        for entry in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                if entry.samefile(file):
+                    return True
+    return False
 
 
 class Store:
@@ -121,8 +191,7 @@ class Store:
             number = 1
             while not name or name in taken:
                 name, number = f"{kind}-{number}", number + 1
-            begun = datetime.now(UTC).isoformat(timespec="seconds")
-            row = (name, kind, json.dumps(settings), begun, "running")
+            row = (name, kind, json.dumps(settings), _now(), "running")
             db.execute("INSERT INTO runs (name, kind, settings, begun, state) VALUES (?, ?, ?, ?, ?)", row)
         return self.run(name)
 
@@ -135,8 +204,24 @@ class Store:
 
     def state(self, run: Run) -> str:
         """What is going on with a run: one that was killed could not say so itself."""
-        with locked(self.folder / f".{run.id}.lock", wait=False) as ours:
-            return "broken off" if ours and run.state == "running" else run.state
+        with locked(self._lock(run), shared=True, wait=False) as ours:
+            return "broken off" if ours and run.state in ("running", "paused") else run.state
+
+    def writer(self, run: Run) -> int | None:
+        """The process that goes on with a run, if one does and can be told anything."""
+        place = self._lock(run)
+        with locked(place, shared=True, wait=False) as ours:
+            words = "" if ours else place.read_text("ascii", "replace")
+        # One that was killed could not take its number back.
+        return int(words) if words.isdecimal() and _has_open(int(words), place) else None
+
+    def _lock(self, run: Run) -> Path:
+        return self.folder / f".{run.id}.lock"
+
+    def version(self) -> int:
+        """Another number whenever anyone else has changed anything."""
+        ((number,),) = self._all("PRAGMA data_version")
+        return int(number)
 
     def runs(self) -> list[Run]:
         rows = self._all("SELECT id, name, kind, settings, begun, seconds, state, notes FROM runs ORDER BY id")
@@ -153,12 +238,31 @@ class Store:
     @contextmanager
     def writing(self, run: Run) -> Iterator[None]:
         """For as long as the block lasts, nobody else goes on with this run."""
-        with locked(self.folder / f".{run.id}.lock", wait=False) as ours:
-            if not ours:
+        with ExitStack() as stack:
+            for _ in range(_LOOKS):
+                if stack.enter_context(locked(self._lock(run), wait=False)):
+                    break
+                # Those who only look hold it for a moment.
+                time.sleep(_A_MOMENT)
+            else:
                 raise UsageError(f"{run.name} is running.", "Wait for it to end.")
-            with self._change() as db:
-                db.execute("UPDATE runs SET state = 'running' WHERE id = ?", (run.id,))
+            self._lock(run).write_text("", "ascii")
+            self.going(run, "running")
             yield
+
+    @contextmanager
+    def listening(self, run: Run) -> Iterator[None]:
+        """For as long as the block lasts, the process that writes a run takes signals."""
+        place = self._lock(run)
+        place.write_text(str(os.getpid()), "ascii")
+        try:
+            yield
+        finally:
+            place.write_text("", "ascii")
+
+    def going(self, run: Run, state: State) -> None:
+        with self._change() as db:
+            db.execute("UPDATE runs SET state = ? WHERE id = ?", (state, run.id))
 
     def end(self, run: Run, state: State, notes: Mapping[str, Any]) -> None:
         with self._change() as db:
@@ -168,15 +272,23 @@ class Store:
     def forget(self, run: Run) -> None:
         """A run that never came to anything."""
         with self._change() as db:
-            for table, column in (("findings", "run"), ("pages", "run"), ("runs", "id")):
+            db.execute("DELETE FROM checks WHERE finding IN (SELECT id FROM findings WHERE run = ?)", (run.id,))
+            own = [(table, "run") for table in ("steps", "moments", "findings", "pages")]
+            for table, column in (*own, ("runs", "id")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run.id,))
 
     # Pages
 
-    def done(self, run: Run, rows: Iterable[PageRow], seconds: float) -> None:
-        """Pages that nothing more is to be done about, and the time that was spent since the last."""
+    def done(self, run: Run, rows: Iterable[PageRow], seconds: float, facts: Mapping[str, Any] | None = None) -> None:
+        """Pages that nothing more is to be done about, the time spent since the last, and how things stand."""
         with self._change() as db:
             db.execute("UPDATE runs SET seconds = seconds + ? WHERE id = ?", (seconds, run.id))
+            if facts is not None:
+                db.execute(
+                    "INSERT INTO moments SELECT id, seconds, ? FROM runs WHERE id = ? AND seconds >="
+                    " coalesce((SELECT max(seconds) + ? FROM moments WHERE run = runs.id), 0)",
+                    (json.dumps(facts), run.id, _BETWEEN_MOMENTS),
+                )
             db.executemany(
                 "INSERT INTO pages VALUES (?, ?, ?, ?, ?)",
                 [(run.id, row.number, row.build, row.verdict, row.reason) for row in rows],
@@ -199,20 +311,122 @@ class Store:
 
     def keep(self, run: Run, finding: Finding) -> None:
         """On disk when this returns; what was known of it before is replaced."""
+        details = finding.details
+        brief = {"impact": details.get("impact", details.get("figures", {}).get("pixels", 0))}
+        brief |= {name: details[name] for name in _BRIEF if name in details}
         row = (
             run.id, finding.number, finding.build, finding.state, finding.kind, finding.signature,
-            json.dumps(finding.details),
+            json.dumps(details), json.dumps(brief),
         )  # fmt: skip
         with self._change() as db:
             db.execute(
-                "INSERT INTO findings (run, number, build, state, kind, signature, details)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO findings (run, number, build, state, kind, signature, details, brief, changed)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM findings))"
                 " ON CONFLICT (run, number, build) DO UPDATE SET state = excluded.state, kind = excluded.kind,"
-                " signature = excluded.signature, details = excluded.details",
+                " signature = excluded.signature, details = excluded.details, brief = excluded.brief,"
+                " changed = excluded.changed",
                 row,
             )
 
-    def findings(self, run: Run) -> list[Finding]:
-        columns = "number, build, state, kind, signature, details"
+    def findings(self, run: Run, only: Sequence[str] = ()) -> list[Finding]:
+        """With all their details, or with some that are numbers, words or lists."""
+        some = ", ".join(f"'{name}', json_extract(details, '$.{name}')" for name in only)
+        columns = f"number, build, state, kind, signature, {f'json_object({some})' if only else 'details'}"
         rows = self._all(f"SELECT {columns} FROM findings WHERE run = ? ORDER BY number, build", run.id)
-        return [Finding(n, b, st, k, sig, json.loads(details)) for n, b, st, k, sig, details in rows]
+        found = [Finding(n, b, st, k, sig, json.loads(details)) for n, b, st, k, sig, details in rows]
+        if not only:
+            return found
+        return [replace(one, details={k: v for k, v in one.details.items() if v is not None}) for one in found]
+
+    def finding(self, id: int) -> tuple[str, Finding]:
+        """By its number in the store, with the name of its run."""
+        columns = "runs.name, number, build, findings.state, findings.kind, signature, details"
+        query = f"SELECT {columns} FROM findings JOIN runs ON runs.id = run WHERE findings.id = ?"
+        for name, n, b, st, k, sig, details in self._all(query, id):
+            return name, Finding(n, b, st, k, sig, json.loads(details))
+        raise UsageError(f"There is no finding {id}.", "`moire runs show RUN --json` has them all.")
+
+    def rows(self, run: Run | None = None, since: int = 0) -> Iterator[Row]:
+        """Findings of a run, or of all, that changed since; `changed` of the last says how far this goes."""
+        columns = "findings.id, runs.name, number, build, findings.state, findings.kind, signature, brief, changed"
+        query = f"SELECT {columns} FROM findings JOIN runs ON runs.id = run WHERE changed > ?"
+        query += " ORDER BY changed" if run is None else " AND run = ? ORDER BY changed"
+        # Those that an earlier Moire wrote meanwhile never changed.
+        since = since or -1
+        with told(self.place):
+            for i, name, n, b, st, k, sig, brief, changed in self._db.execute(
+                query, (since,) if run is None else (since, run.id)
+            ):
+                yield Row(i, name, n, b, st, k, sig, brief, changed)
+
+    def counts(self) -> dict[int, tuple[int, int, int]]:
+        """Of each run by its number: pages, findings and kinds of findings."""
+        pages = dict(self._all("SELECT id, (SELECT max(number) + 1 FROM pages WHERE run = runs.id) FROM runs"))
+        found = {
+            run: (every, kinds)
+            for run, every, kinds in self._all(
+                "SELECT run, count(*), count(DISTINCT nullif(signature, '')) FROM findings GROUP BY run"
+            )
+        }
+        return {run: (count or 0, *found.get(run, (0, 0))) for run, count in pages.items()}
+
+    # What people say of findings
+
+    def triage(self) -> list[Triage]:
+        return [Triage(*row) for row in self._all("SELECT kind, signature, state, note, changed FROM triage")]
+
+    def say(self, said: Triage) -> None:
+        with self._change() as db:
+            row = (said.kind, said.signature, said.state, said.note, _now())
+            db.execute("INSERT OR REPLACE INTO triage VALUES (?, ?, ?, ?, ?)", row)
+
+    # How a run goes
+
+    def moments(self, run: Run, most: int) -> list[tuple[float, Mapping[str, Any]]]:
+        """So many at the most, from the whole of the run; the last is among them."""
+        ((count,),) = self._all("SELECT count(*) FROM moments WHERE run = ?", run.id)
+        every = max(1, -(-count // most))
+        query = (
+            "SELECT seconds, facts FROM (SELECT seconds, facts, row_number() OVER (ORDER BY seconds DESC) AS n"
+            " FROM moments WHERE run = ?) WHERE (n - 1) % ? = 0 ORDER BY seconds"
+        )
+        return [(seconds, json.loads(facts)) for seconds, facts in self._all(query, run.id, every)]
+
+    def cut(self, run: Run, number: int, build: str, step: int, cut: Cut) -> None:
+        """A step of a reduction; those of an earlier try that was broken off go when it begins anew."""
+        with self._change() as db:
+            if step == 0:
+                db.execute("DELETE FROM steps WHERE run = ? AND number = ? AND build = ?", (run.id, number, build))
+            row = (run.id, number, build, step, cut.name, cut.bytes, cut.page, json.dumps(dict(cut.pictures)))
+            db.execute("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def cuts(self, run: Run, number: int, build: str) -> list[Cut]:
+        query = "SELECT name, bytes, page, pictures FROM steps WHERE run = ? AND number = ? AND build = ? ORDER BY step"
+        rows = self._all(query, run.id, number, build)
+        return [Cut(name, size, page, json.loads(pictures)) for name, size, page, pictures in rows]
+
+    def looking(self, run: Run) -> tuple[int, str] | None:
+        """The page and the build of what is looked into, or was last."""
+        for query in (
+            "SELECT number, build FROM findings WHERE run = ? AND state = 'confirmed' ORDER BY number LIMIT 1",
+            "SELECT number, build FROM steps WHERE run = ? ORDER BY number DESC LIMIT 1",
+        ):
+            for number, build in self._all(query, run.id):
+                return number, build
+        return None
+
+    def last_pages(self, run: Run, most: int) -> list[PageRow]:
+        query = "SELECT number, build, verdict, reason FROM pages WHERE run = ? ORDER BY number DESC, build LIMIT ?"
+        return [PageRow(*row) for row in reversed(self._all(query, run.id, most))]
+
+    # Findings looked at again
+
+    def checked(self, id: int, check: Check) -> None:
+        with self._change() as db:
+            pictures = json.dumps(dict(check.pictures))
+            row = (id, json.dumps(list(check.builds)), check.verdict, check.reason, pictures, _now())
+            db.execute("INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def checks(self, id: int) -> list[Check]:
+        query = "SELECT builds, verdict, reason, pictures, made FROM checks WHERE finding = ? ORDER BY made"
+        return [Check(json.loads(b), v, r, json.loads(p), m) for b, v, r, p, m in self._all(query, id)]

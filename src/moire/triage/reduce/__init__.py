@@ -3,8 +3,8 @@
 from .command import Asked, Command
 from .differs import Differs
 from .disagrees import Disagrees
-from .judge import Judge, Never
-from .reduce import Reduced, Settings, Step, reduce
+from .judge import Judge, Never, View
+from .reduce import Reduced, Settings, Shown, Step, reduce
 from .signature import Signature
 from .stale import Stale
 
@@ -17,8 +17,10 @@ __all__ = [
     "Never",
     "Reduced",
     "Settings",
+    "Shown",
     "Signature",
     "Stale",
     "Step",
+    "View",
     "reduce",
 ]

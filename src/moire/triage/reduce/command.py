@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import isawaitable
 
 from ...browsers.onpaper import written
 from ...browsers.processes import Child
 from ...nouns import Case, HarnessError, MoireError
 from ...oracles.change import CONFIRMATIONS
-from .judge import Never
+from .judge import Never, View
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Command:
     command: Sequence[str]
     timeout: float = 60.0
     renders: int = 0
+    view: View = field(default=View(), init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if not self.command or shutil.which(self.command[0]) is None:
@@ -64,6 +65,7 @@ class Asked:
 
     function: Callable[[Case], Awaitable[object] | object]
     renders: int = 0
+    view: View = field(default=View(), init=False)
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         if any([await self.fails(case) for _ in range(CONFIRMATIONS)]):

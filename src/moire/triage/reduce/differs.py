@@ -15,7 +15,7 @@ from ...inspect.compare import parting
 from ...nouns import Build, Case, Dump, Failure, Outcome, Shot
 from ...oracles.change import CONFIRMATIONS, compare, decide, differ, together
 from ...pixels import Measure
-from .judge import Never
+from .judge import Never, View
 from .signature import PLAIN_NAMES, Described, Signature, described, mask, strength
 
 # Seconds for a candidate: most pages on the way from a quick one are quick, too.
@@ -40,6 +40,7 @@ class Differs:
     # One render at a time, to measure against.
     serial: bool = False
     renders: int = 0
+    view: View = field(default=View(), init=False)
     signature: Signature = field(default=Signature("same"), init=False)
     _learned: Signature = field(default=Signature("same"), init=False)
     # Which of the two cannot show the page, where that is the failure.
@@ -61,7 +62,7 @@ class Differs:
             seen = await self._look(case, "navigation")
             if seen is None:
                 return Never("flaky", "what differed before did not differ again")
-            self.signature, self._suspects = seen
+            self.signature, self._suspects = seen.signature, seen.suspects
         self._learned = self.signature
         return self.signature.words
 
@@ -111,8 +112,8 @@ class Differs:
         found = await self._look(case, path, self.signature.strength, best=best)
         if found is None or self.any_difference:
             return found is not None
-        wanted = self.signature.renamed(found[0]) if anywhere else self.signature
-        kept = wanted.keeps(found[0])
+        wanted = self.signature.renamed(found.signature) if anywhere else self.signature
+        kept = wanted.keeps(found.signature)
         if best and not kept:
             # Two differences in one place look the same: from now on, all are looked at closely.
             self._best, self._looks_tell = None, False
@@ -124,8 +125,8 @@ class Differs:
             self.signature = self._learned
         elif self.signature.where:
             seen = await self._look(case, "navigation")
-            if seen is not None and seen[0].where in PLAIN_NAMES:
-                self.signature = replace(self.signature, where=seen[0].where)
+            if seen is not None and seen.signature.where in PLAIN_NAMES:
+                self.signature = replace(self.signature, where=seen.signature.where)
 
     async def _look(self, case: Case, path: Path, wanted: str = "", *, best: bool = False) -> Described | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
@@ -152,6 +153,8 @@ class Differs:
         if dump_a is None or dump_b is None:
             return self._known(a, b) or described(a, b, None, case.environment.scale)
         found = described(a, b, (dump_a, dump_b), case.environment.scale, self._noise)
+        if best:
+            self.view = View(((self.a.name, a.png), (self.b.name, b.png)), found.boxes)
         if best and path == "fast":
             self._best = a.png, b.png, found
         return found

@@ -13,7 +13,7 @@ from ...oracles.change import CONFIRMATIONS, differ, together
 from ...oracles.consensus import Consensus, Pool, but_blank, decide, judge
 from ...pixels import decode
 from .differs import MEETING, PATIENCE
-from .judge import Never
+from .judge import Never, View
 from .signature import PLAIN_NAMES, Described, Signature, described, drawn, mask, strength
 
 
@@ -27,6 +27,7 @@ class Disagrees:
     pool: Pool
     any_difference: bool = False
     renders: int = 0
+    view: View = field(default=View(), init=False)
     signature: Signature = field(default=Signature("same"), init=False)
     consensus: Consensus = field(default=Consensus(0, frozenset()), init=False)
     # Places in the pool: the first is taken for right, where one of the two may be.
@@ -47,7 +48,7 @@ class Disagrees:
         seen = await self._look(case, "navigation")
         if seen is None:
             return Never("flaky", "what differed before did not differ again")
-        self.signature, self._suspects = seen
+        self.signature, self._suspects = seen.signature, seen.suspects
         self._learned = self.signature
         return f"{looked.verdict.reason}, {self.signature.words}"
 
@@ -70,21 +71,21 @@ class Disagrees:
 
     async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
         strength_wanted = "" if self.any_difference else self.signature.strength
-        found = await self._look(case, "navigation" if careful else "fast", strength_wanted)
+        found = await self._look(case, "navigation" if careful else "fast", strength_wanted, best=best)
         if found is None or self.any_difference:
             return found is not None
-        wanted = self.signature.renamed(found[0]) if anywhere else self.signature
-        return wanted.keeps(found[0])
+        wanted = self.signature.renamed(found.signature) if anywhere else self.signature
+        return wanted.keeps(found.signature)
 
     async def follow(self, case: Case | None) -> None:
         if case is None:
             self.signature = self._learned
         elif self.signature.where:
             seen = await self._look(case, "navigation")
-            if seen is not None and seen[0].where in PLAIN_NAMES:
-                self.signature = replace(self.signature, where=seen[0].where)
+            if seen is not None and seen.signature.where in PLAIN_NAMES:
+                self.signature = replace(self.signature, where=seen.signature.where)
 
-    async def _look(self, case: Case, path: Path, wanted: str = "") -> Described | None:
+    async def _look(self, case: Case, path: Path, wanted: str = "", *, best: bool = False) -> Described | None:
         """The signature of the disagreement and the element it shows in; none where it is another, or none."""
         shown = self.pool.shown(case)
         shots: dict[int, Shot] = {}
@@ -136,9 +137,11 @@ class Disagrees:
         found = decide(self.pool, pictures)
         if not found.apart <= self.consensus.apart or not found.fails(self.pool.rule, self.pool.target):
             return None
-        if dump is None:
-            return described(shots[first], shots[second], None, case.environment.scale)
-        return drawn(shots[first], shots[second], dump, case.environment.scale)
+        a, b, scale = shots[first], shots[second], case.environment.scale
+        seen = described(a, b, None, scale) if dump is None else drawn(a, b, dump, scale)
+        if best:
+            self.view = View([(name, shots[n].png) for n, name in enumerate(self.pool.names)], seen.boxes)
+        return seen
 
     def _apart(self, shots: dict[int, Shot], wanted: str) -> bool:
         a, b = (shots[n] for n in self.chief)

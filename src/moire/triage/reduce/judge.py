@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ...nouns import Case
+from ...nouns import Box, Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,19 @@ class Never:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """A page that fails: pictures by what they show, and where the element is that they differ in. For people to look
+    at: where nobody has looked, there is nothing."""
+
+    pictures: Sequence[tuple[str, bytes]] = ()
+    boxes: Sequence[Box] = ()
+
+
 class Judge(Protocol):
     renders: int
+    # Of the best page so far.
+    view: View
 
     async def learn(self, case: Case, *, confirmed: bool = False) -> Never | str:
         """Look at the page as it is given: what its failure is, in words. If it is `confirmed`, one look will do."""

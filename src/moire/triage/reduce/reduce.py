@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ...nouns import Case
 from ...pages.source import broken, elements, parse
 from . import operations, passes
-from .judge import Judge, Never
+from .judge import Judge, Never, View
 from .search import Search
 
 # Questions under way at once: each is a render in two builds, which fills two cores.
@@ -45,11 +45,15 @@ class Step:
     coding: str = "utf-8"
 
 
+# Who is shown a step, and how the page then looks.
+Shown = Callable[[Step, View], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`steady` is a page that was seen to fail several times in a row; `known` are answers of an earlier run by digest
-    of the page; `told` hears every new one; `kept` hears every step that stays, and `asked` of every question the pass
-    and the size."""
+    of the page; `told` hears every new one; `kept` hears every step that stays, `shown` the last of each pass with
+    how the page then looks, and `asked` of every question the pass and the size."""
 
     ahead: int = AHEAD
     steady: bool = False
@@ -57,6 +61,7 @@ class Settings:
     told: Callable[[str, bool], None] = lambda digest, answer: None
     kept: Callable[[Step], None] = lambda step: None
     asked: Callable[[str, int], None] = lambda name, size: None
+    shown: Shown = lambda step, view: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,8 @@ class _Reduction:
                 self._search.correct(trail.pop(), False)
             for step in trail[1:]:
                 self._keep(name, step)
+            if len(trail) > 1:
+                self._settings.shown(self._steps[-1], self._judge.view)
             text = trail[-1]
             if len(trail) == length:
                 break

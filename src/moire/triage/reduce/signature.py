@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from ...inspect.compare import Mask, Parting, bulk, on_page, parting, within
-from ...nouns import Dump, Shot
+from ...nouns import Box, Dump, Shot
 from ...oracles.change import image
 from ...pixels import common
 
@@ -50,7 +50,13 @@ class Signature:
         return replace(self, where="") if self.where and other.where in PLAIN_NAMES else self
 
 
-Described = tuple[Signature, list[tuple[str, int]]]
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A difference, the elements it shows in, and where the first of them is on the page."""
+
+    signature: Signature
+    suspects: list[tuple[str, int]]
+    boxes: tuple[Box, ...] = ()
 
 
 def described(
@@ -59,14 +65,15 @@ def described(
     """The signature of a difference between two pictures, and the elements it shows in."""
     seen, most = mask(a.png, b.png)
     if dumps is None:
-        return Signature("different", strength(most)), []
+        return Described(Signature("different", strength(most)), [])
     seen = on_page(in_css_pixels(seen, scale), dumps[1])
     chief = bulk(dumps[1], seen)
     name = "" if chief is None else dumps[1].nodes[chief].name
     # A page may show several differences: stage and properties are those of the one it shows most of.
     most_of_it = seen if chief is None else within(seen, dumps[1].nodes[chief])
     parts = parting(dumps[0], dumps[1], most_of_it, noise)
-    return Signature("different", strength(most), parts.stage, parts.properties, name), _named(dumps[1], chief, parts)
+    signature = Signature("different", strength(most), parts.stage, parts.properties, name)
+    return Described(signature, _named(dumps[1], chief, parts), _boxes(dumps[1], chief))
 
 
 def drawn(a: Shot, b: Shot, dump: Dump, scale: float) -> Described:
@@ -74,7 +81,12 @@ def drawn(a: Shot, b: Shot, dump: Dump, scale: float) -> Described:
     seen, most = mask(a.png, b.png)
     chief = bulk(dump, on_page(in_css_pixels(seen, scale), dump))
     name = "" if chief is None else dump.nodes[chief].name
-    return Signature("different", strength(most), where=name), _named(dump, chief, Parting("paint"))
+    signature = Signature("different", strength(most), where=name)
+    return Described(signature, _named(dump, chief, Parting("paint")), _boxes(dump, chief))
+
+
+def _boxes(dump: Dump, chief: int | None) -> tuple[Box, ...]:
+    return () if chief is None else dump.nodes[chief].boxes
 
 
 @lru_cache(maxsize=8)

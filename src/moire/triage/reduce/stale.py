@@ -13,7 +13,7 @@ from ...oracles import update
 from ...oracles.change import CONFIRMATIONS, differ, together
 from ...oracles.update import Closer, Rendering
 from ...pixels import Measure
-from .judge import Never
+from .judge import Never, View
 from .signature import PLAIN_NAMES, Described, Signature, described, mask, strength
 
 
@@ -26,6 +26,7 @@ class Stale:
     remembering: bool = False
     renders: int = 0
     signature: Signature = field(default=Signature("same"), init=False)
+    view: View = field(default=View(), init=False)
     _learned: tuple[Signature, Signature] = field(default=(Signature("same"), Signature("same")), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
     # The same difference as the fast path shows it: what a page is asked for after its picture may differ there.
@@ -40,9 +41,9 @@ class Stale:
         seen = await self._look(case, careful=True)
         if seen is None:
             return Never("flaky", "what differed before did not differ again")
-        self.signature, self._suspects = seen
+        self.signature, self._suspects = seen.signature, seen.suspects
         quick = await self._look(case, careful=False)
-        self._quick = quick[0] if quick is not None else self.signature
+        self._quick = quick.signature if quick is not None else self.signature
         self._learned = self.signature, self._quick
         return self.signature.words
 
@@ -71,7 +72,7 @@ class Stale:
         if found is None or self.any_difference:
             return found is not None
         signature = self.signature if careful else self._quick
-        kept = (signature.renamed(found[0]) if anywhere else signature).keeps(found[0])
+        kept = (signature.renamed(found.signature) if anywhere else signature).keeps(found.signature)
         if best and not kept:
             # Two differences in one place look the same: from now on, all are looked at closely.
             self._best, self._looks_tell = None, False
@@ -87,9 +88,9 @@ class Stale:
 
     async def _followed(self, case: Case, signature: Signature, *, careful: bool) -> Signature:
         seen = await self._look(case, careful=careful) if signature.where else None
-        if seen is None or seen[0].where not in PLAIN_NAMES:
+        if seen is None or seen.signature.where not in PLAIN_NAMES:
             return signature
-        return replace(signature, where=seen[0].where)
+        return replace(signature, where=seen.signature.where)
 
     async def _look(self, case: Case, *, careful: bool, wanted: str = "", best: bool = False) -> Described | None:
         """The signature of a difference and the elements it shows in; none where there is no difference. One that is
@@ -129,6 +130,8 @@ class Stale:
         if dumps[0] is None or dumps[1] is None:
             return self._known(first, second) or described(first.shot, second.shot, None, scale)
         found = described(first.shot, second.shot, (dumps[0], dumps[1]), scale)
+        if best:
+            self.view = View((("updated", first.shot.png), ("fresh", second.shot.png)), found.boxes)
         if best and not careful:
             self._best = first.shot.png, second.shot.png, found
         return found

@@ -1,0 +1,73 @@
+"""A finding, looked at again in another build: is it fixed there?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..browsers.lab import Lab
+from ..nouns import Build, Case, Outcome, Shot, UsageError, Verdict
+from ..oracles import consensus, update
+from ..oracles.change import screen_and_confirm
+from ..oracles.consensus import Pool
+from ..pixels import measure
+from ..store import Check, Finding, Run, case_of
+from ..store.blobs import Blobs
+
+FIXED, STILL = "fixed", "still there"
+
+
+def beside(run: Run, finding: Finding, new: Build, resolve: Callable[[str], Build]) -> list[Build]:
+    """The builds that the finding is looked at in: a new one takes the place of an old one."""
+    settings = run.settings
+    if run.kind == "update":
+        return [new]
+    # A name without a version may stand for another build today.
+    named = zip(settings["builds"], settings["versions"], strict=False)
+    pool = [f"{name}@{version}" if re.fullmatch("[a-z]+", name) else name for name, version in named]
+    if run.kind != "consensus":
+        return [resolve((finding.details.get("step") or pool)[0]), new]
+    old = [resolve(name) for name in pool]
+    kin = [build for build in old if build.engine == new.engine]
+    if not kin:
+        words = f"No build of {run.name} is a {new.engine}."
+        raise UsageError(words, f"It was a hunt with {', '.join(settings['builds'])}: give one of those.")
+    # Of several versions, the new one is where the one at fault was, or the last.
+    place = ([build for build in kin if build.name in finding.details.get("at_fault", ())] or kin)[-1]
+    return [new if build is place else build for build in old]
+
+
+async def recheck(lab: Lab, run: Run, finding: Finding, builds: Sequence[Build], new: Build, blobs: Blobs) -> Check:
+    """`builds` are those of `beside`, and `new` is the one that is asked about."""
+    case = case_of(blobs, finding)
+    verdict, pictures = await _judged(lab, run.settings, run.kind, case, builds, new)
+    words = verdict.kind if verdict.kind not in ("same", finding.kind) else FIXED if verdict.kind == "same" else STILL
+    names = [build.name for build in builds]
+    return Check(names, words, verdict.reason, {name: blobs.add(png) for name, png in pictures.items()})
+
+
+async def _judged(
+    lab: Lab, settings: Mapping[str, Any], kind: str, case: Case, builds: Sequence[Build], new: Build
+) -> tuple[Verdict, dict[str, bytes]]:
+    seen = measure(settings["measure"])
+    if kind == "update":
+        one = await update.judge(lab, builds[0], case, seen, screen=False)
+        return one.verdict, _pictures(["updated", "fresh"], [one.updated, one.fresh])
+    names = [build.name for build in builds]
+    if kind != "consensus":
+        verdict, taken = await screen_and_confirm(lab, builds[0], builds[1], case, seen)
+        return verdict, _pictures(names, taken)
+    pool = Pool(tuple(builds), seen, settings["rule"], settings["target"], settings["normal"])
+    looked = await consensus.judge(lab, pool, case, screen=False)
+    verdict = looked.verdict
+    place = builds.index(new)
+    if looked.consensus is not None and not any(place in pair for pair in looked.consensus.apart):
+        # Others may disagree; the one that is asked about does not.
+        verdict = Verdict("same", verdict.reason)
+    return verdict, _pictures(names, looked.taken)
+
+
+def _pictures(names: Sequence[str], taken: Sequence[Sequence[Outcome]]) -> dict[str, bytes]:
+    first = ((name, own[0]) for name, own in zip(names, taken, strict=False) if own)
+    return {name: shot.png for name, shot in first if isinstance(shot, Shot)}

@@ -1,0 +1,1 @@
+"""The live page: what runs do and did, on loopback."""
