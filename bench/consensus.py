@@ -123,7 +123,9 @@ def steered(seed: int, edges: int) -> list[dict[str, Any]]:
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
     name = f"seed-{seed}-edges-{edges}-runs-{RUNS}-at-{head.stdout.strip()}"
     known = [one["name"] for one in json.loads(moire("runs", "list", "--json"))] if STORE.exists() else []
-    words = ["consensus", *QUICK, "--runs", str(RUNS), "--seed", str(seed), "--edges", str(edges), "--name", name]
+    # All of the grammar: the thesis had no profiles.
+    words = ["consensus", *QUICK, "--profile", "all", "--runs", str(RUNS), "--seed", str(seed), "--edges", str(edges)]
+    words += ["--name", name]
     moire("hunt", *(["--resume", name] if name in known else words))
     found: list[dict[str, Any]] = json.loads(moire("runs", "show", name, "--json"))["findings"]
     return found

@@ -20,6 +20,7 @@ from moire.nouns import Build, UsageError
 from moire.pixels import encode
 from moire.reports.run import write
 from moire.store import Cut, Finding, PageRow, Run, Store, Triage
+from moire.web import server
 from moire.web.control import hunt_words
 from moire.web.server import Monitor
 from viewing import View, viewing
@@ -277,6 +278,18 @@ async def test_what_is_not_there(full: Path) -> None:
         for address in [monitor.address + path for path in ours] + [monitor.content + path for path in theirs]:
             async with session.get(address) as answer:
                 assert answer.status in (400, 404, 503), address
+
+
+@pytest.mark.parametrize("at_once", [5, 6, 500])
+async def test_a_long_list_comes_in_pieces(full: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(server, "_AT_ONCE", at_once)
+    monitor = Monitor(full, [])
+    async with monitor.running(0), aiohttp.ClientSession() as session:
+        for since, expected in ((0, list(range(1, 13))), (7, list(range(8, 13))), (12, [])):
+            async with session.get(f"{monitor.address}/data/findings.json?since={since}") as answer:
+                told = await answer.json()
+                assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            assert [row["id"] for row in told["rows"]] == expected and told["changed"] == 12
 
 
 def test_nothing_that_a_page_sends_becomes_an_option() -> None:

@@ -13,7 +13,8 @@ from moire.browsers.drivers.chromium import ChromiumBrowser
 from moire.browsers.network import Network
 from moire.nouns import Build
 
-PATIENCE = 30.0
+# A machine may have much else to do.
+PATIENCE = 120.0
 # Nobody listens there: whatever is not the page's own is refused.
 NOWHERE = "127.0.0.1:9"
 

@@ -200,7 +200,7 @@ def update(builds: tuple[str, ...], operations: int, references: tuple[str, ...]
     help="What lower weights do to those above them.",
 )  # fmt: skip
 @click.option(
-    "--reducer", default="divide:10", show_default=True, help="By how much: zero, half, divide:N, ladder:30,10,3,1."
+    "--reducer", default="zero", show_default=True, help="By how much: zero, half, divide:N, ladder:30,10,3,1."
 )
 @click.option(
     "--edges", default=3, show_default=True, type=click.IntRange(0, 100), help="Weights a finding; 0 for none."

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -127,19 +127,14 @@ def triage(store: Store) -> list[dict[str, Any]]:
     ]
 
 
-def rows(found: Iterable[Row], kinds: Mapping[str, str]) -> str:
-    """Findings as a list has them, in JSON; `kinds` are those of runs. There may be thousands, so what the store has
-    in JSON is passed on as it is."""
-    lines = []
-    changed = 0
-    for one in found:
-        facts = {
-            "id": one.id, "run": one.run, "oracle": kinds[one.run], "number": one.number, "build": one.build,
-            "state": one.state, "kind": one.kind, "signature": one.signature,
-        }  # fmt: skip
-        lines.append(f'{json.dumps(facts)[:-1]}, "brief": {one.brief}}}')
-        changed = max(changed, one.changed)
-    return f'{{"rows": [{", ".join(lines)}], "changed": {changed}}}'
+def row(one: Row, kinds: Mapping[str, str]) -> str:
+    """A finding as a list has it, in JSON; `kinds` are those of runs. There may be thousands, so what the store has in
+    JSON is passed on as it is."""
+    facts = {
+        "id": one.id, "run": one.run, "oracle": kinds[one.run], "number": one.number, "build": one.build,
+        "state": one.state, "kind": one.kind, "signature": one.signature,
+    }  # fmt: skip
+    return f'{json.dumps(facts)[:-1]}, "brief": {one.brief}}}'
 
 
 def finding(store: Store, run: Run, id: int, one: Finding, places: Places) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _viewer(
     rows = [row for row in store.rows(run) if row.id in shown]
     whole: dict[str, Any] = {
         f"run/{run.name}": {**records.whole(store, run, store.counts()[run.id], folder), **more},
-        "findings": json.loads(records.rows(rows, {run.name: run.kind})),
+        "findings": {"rows": [json.loads(records.row(one, {run.name: run.kind})) for one in rows], "changed": 0},
         "triage": records.triage(store),
     }  # fmt: skip
     # One by one: there may be thousands.

@@ -29,6 +29,10 @@ TriageState = Literal["new", "confirmed", "benign", "known", "reported"]
 # Of a finding's details, what lists show.
 _BRIEF = ("stage", "element", "properties", "bytes", "operations", "bug", "pictures", "features", "benign", "category",
           "at_fault", "unreduced")  # fmt: skip
+_ROWS = (
+    "SELECT findings.id, runs.name, number, build, findings.state, findings.kind, signature, brief, changed"
+    " FROM findings JOIN runs ON runs.id = run"
+)
 # Seconds from one moment to the next.
 _BETWEEN_MOMENTS = 2.0
 # How often a lock is tried that others may only be looking at, and the seconds between.
@@ -346,18 +350,15 @@ class Store:
             return name, Finding(n, b, st, k, sig, json.loads(details))
         raise UsageError(f"There is no finding {id}.", "`moire runs show RUN --json` has them all.")
 
-    def rows(self, run: Run | None = None, since: int = 0) -> Iterator[Row]:
-        """Findings of a run, or of all, that changed since; `changed` of the last says how far this goes."""
-        columns = "findings.id, runs.name, number, build, findings.state, findings.kind, signature, brief, changed"
-        query = f"SELECT {columns} FROM findings JOIN runs ON runs.id = run WHERE changed > ?"
-        query += " ORDER BY changed" if run is None else " AND run = ? ORDER BY changed"
-        # Those that an earlier Moire wrote meanwhile never changed.
-        since = since or -1
+    def rows(self, run: Run) -> Iterator[Row]:
+        """Findings of a run as lists have them."""
         with told(self.place):
-            for i, name, n, b, st, k, sig, brief, changed in self._db.execute(
-                query, (since,) if run is None else (since, run.id)
-            ):
-                yield Row(i, name, n, b, st, k, sig, brief, changed)
+            yield from (Row(*row) for row in self._db.execute(f"{_ROWS} WHERE run = ? ORDER BY changed", (run.id,)))
+
+    def rows_after(self, changed: int, id: int, most: int) -> list[Row]:
+        """Findings of all runs that changed after one that has this `changed` and `id`, in that order."""
+        query = f"{_ROWS} WHERE (changed, findings.id) > (?, ?) ORDER BY changed, findings.id LIMIT ?"
+        return [Row(*row) for row in self._all(query, changed, id, most)]
 
     def counts(self) -> dict[int, tuple[int, int, int]]:
         """Of each run by its number: pages, findings and kinds of findings."""

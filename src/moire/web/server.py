@@ -32,6 +32,9 @@ _LOOKS = 0.5
 LAST_SECONDS = 0.1
 # A listener that has gone is noticed by telling it that nothing has happened.
 _SILENCE = 15.0
+# Findings of a list that are read and sent at once.
+_AT_ONCE = 500
+_MOST_IDS = 2**63 - 1
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 _HEADERS = {
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
@@ -122,15 +125,29 @@ class Monitor:
 
         return web.json_response(await self._reader(read))
 
-    async def _findings(self, request: web.Request) -> web.Response:
+    async def _findings(self, request: web.Request) -> web.StreamResponse:
+        """Some at a time: all at once, the longest list would stay in memory."""
         since = request.query.get("since", "0")
         if not re.fullmatch("[0-9]{1,18}", since):
             raise web.HTTPBadRequest(text="since is a number.")
+        # Those that an earlier Moire wrote meanwhile never changed.
+        last = (int(since), _MOST_IDS) if int(since) else (-1, 0)
 
-        def read(store: Store) -> str:
-            return records.rows(store.rows(since=int(since)), {run.name: run.kind for run in store.runs()})
+        def read(store: Store) -> tuple[list[str], tuple[int, int]]:
+            kinds = {run.name: run.kind for run in store.runs()}
+            found = store.rows_after(*last, _AT_ONCE)
+            return [records.row(one, kinds) for one in found], (found[-1].changed, found[-1].id) if found else last
 
-        return web.Response(text=await self._reader(read), content_type="application/json")
+        answer = web.StreamResponse(headers={**self._headers(), "Content-Type": "application/json"})
+        lines, last = await self._reader(read)
+        await answer.prepare(request)
+        await answer.write(b'{"rows": [')
+        while lines:
+            await answer.write(",\n".join(lines).encode())
+            lines, last = await self._reader(read)
+            await answer.write(b",\n" if lines else b"")
+        await answer.write(f'], "changed": {max(0, last[0])}}}'.encode())
+        return answer
 
     async def _finding(self, request: web.Request) -> web.Response:
         id, places = int(request.match_info["id"]), LivePlaces(self.content)
