@@ -65,7 +65,7 @@ def filled(folder: Path) -> None:
             builds = POOL if kind == "consensus" else POOL[:1]
             run = store.begin(kind, "", {
                 "builds": builds, "versions": ["1"] * len(builds), "measure": "exact", "pages": 40, "seconds": 0,
-                "seed": 1, "weights": store.blobs.add(b"{}"), "iterations": 25,
+                "seed": 1, "weights": store.blobs.add(b"{}"), "iterations": 25, "runs": 10,
             })  # fmt: skip
             for n in range(4):
                 health = {name: {"starts": 1, "pages": 10 * n, "crashes": 2} for name in builds}
@@ -116,6 +116,9 @@ async def says(view: View, words: str) -> str:
 async def test_every_view_of_the_live_page(full: Path, chromium: Build) -> None:
     async with shown(full, chromium) as (_, view):
         assert "consensus-1" in await go(view, "#/", "Runs")
+        # Six of ten runs found something, the last on page 5; then came 34 pages of 25 a run.
+        shares = await view.js("[...document.querySelectorAll('progress')].map(one => one.value)")
+        assert shares == [1, pytest.approx((6 + 34 / 25) / 10)]
         await go(view, "#/run/update-1", "update-1")
         text = await says(view, "Most visible")
         assert "40\npages" in text and "6\nfindings" in text and "3\nkinds of findings" in text

@@ -126,11 +126,12 @@ def begin_run(
 def go(
     store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, lab: LabOptions
 ) -> int:
-    place = place_for(store, known, output)
-    hunt = begin.hunt(known.kind, known.settings, builds, store, lab, known.name)
     index: Path | None = None
     with store.writing(known):
         try:
+            place = place_for(store, known, output)
+            hunt = begin.hunt(known.kind, known.settings, builds, store, lab, known.name)
+            store.going(known, "running")
             run(_hunt(store, known, hunt, builds, lab))
         finally:
             if not store.next_page(known) and not store.findings(known):

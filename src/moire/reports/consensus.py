@@ -39,6 +39,15 @@ def summary(found: Sequence[Finding]) -> dict[str, int]:
     return {**dict(sorted(told.items())), **({"benign": benign} if benign else {})}
 
 
+def share(store: Store, run: Run, pages: int) -> float | None:
+    """How much of a hunt by runs is done; a run that finds something is done with all its pages."""
+    if run.kind != "consensus" or not run.settings.get("runs"):
+        return None
+    each, every = int(run.settings["iterations"]), int(run.settings["runs"])
+    number, last = store.last_ended(run) or (-1, -1)
+    return min(1.0, (last + 1 + (pages - number - 1) / each) / every)
+
+
 def write(store: Store, run: Run, found: Sequence[Finding], place: Path) -> dict[str, Any]:
     """Tables, charts and weights as files; for the viewer, where they are."""
     # What was not reduced says nothing of what it is about.

@@ -96,6 +96,7 @@ def brief(store: Store, run: Run, counts: tuple[int, int, int]) -> dict[str, Any
         "name": run.name, "kind": run.kind, "builds": run.settings["builds"], "state": store.state(run),
         "begun": run.begun, "seconds": round(run.seconds, 1), "pages": pages, "findings": findings,
         "signatures": signatures, "budget": {name: run.settings.get(name) for name in ("pages", "seconds")},
+        "share": consensus.share(store, run, pages),
     }  # fmt: skip
 
 

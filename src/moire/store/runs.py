@@ -251,7 +251,6 @@ class Store:
             else:
                 raise UsageError(f"{run.name} is running.", "Wait for it to end.")
             self._lock(run).write_text("", "ascii")
-            self.going(run, "running")
             yield
 
     @contextmanager
@@ -341,6 +340,13 @@ class Store:
         if not only:
             return found
         return [replace(one, details={k: v for k, v in one.details.items() if v is not None}) for one in found]
+
+    def last_ended(self, run: Run) -> tuple[int, int] | None:
+        """Of a hunt by runs: the page that ended one last, and which run that was."""
+        query = "SELECT number, json_extract(details, '$.run') AS ended FROM findings WHERE run = ?"
+        for number, ended in self._all(f"{query} AND ended IS NOT NULL ORDER BY number DESC LIMIT 1", run.id):
+            return number, ended
+        return None
 
     def finding(self, id: int) -> tuple[str, Finding]:
         """By its number in the store, with the name of its run."""

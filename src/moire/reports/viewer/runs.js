@@ -6,9 +6,10 @@
   const state = run => h('span', {class: `state ${run.state.replace(' ', '-')}`}, run.state);
 
   // Of what the run was given, how much is used up; nothing, if it goes on without end.
-  const share = run => run.budget.seconds ? run.seconds / run.budget.seconds : run.budget.pages ? run.pages / run.budget.pages : null;
+  const share = run => run.share !== null ? run.share : run.budget.seconds ? run.seconds / run.budget.seconds : run.budget.pages ? run.pages / run.budget.pages : null;
   const left = run => {
     if (run.state !== 'running') return '';
+    if (run.share) return `${M.time(run.seconds * (1 / run.share - 1))} left`;
     if (run.budget.seconds) return `${M.time(Math.max(0, run.budget.seconds - run.seconds))} left`;
     if (run.budget.pages && run.pages) return `${M.time((run.budget.pages - run.pages) / rate(run))} left`;
     return '';
