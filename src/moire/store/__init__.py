@@ -1,6 +1,7 @@
 """Runs and what they found: SQLite, and pages and pictures by content beside it. One writer a run."""
 
-from .runs import BLOBS, Check, Cut, Finding, FindingState, PageRow, Row, Run, Store, Triage, TriageState, case_of
+from .records import Check, Cut, Finding, FindingState, PageRow, Row, Run, Triage, TriageState, case_of
+from .runs import BLOBS, Store
 
 __all__ = [
     "BLOBS", "Check", "Cut", "Finding", "FindingState", "PageRow", "Row", "Run", "Store", "Triage", "TriageState",

@@ -9,23 +9,20 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from ..home import locked
-from ..nouns import Case, Environment, UsageError
-from ..nouns.update import read
+from ..nouns import UsageError
 from .blobs import Blobs
 from .database import opened, told
+from .records import Check, Cut, Finding, PageRow, Row, Run, State, Triage
 
 DATABASE = "moire.sqlite"
 BLOBS = "blobs"
-State = Literal["running", "paused", "stopped", "done"]
-FindingState = Literal["confirmed", "example", "duplicate"]
-TriageState = Literal["new", "confirmed", "benign", "known", "reported"]
 # Of a finding's details, what lists show.
 _BRIEF = ("stage", "element", "properties", "bytes", "operations", "bug", "pictures", "features", "benign", "category",
           "at_fault", "unreduced")  # fmt: skip
@@ -37,100 +34,6 @@ _ROWS = (
 _BETWEEN_MOMENTS = 2.0
 # How often a lock is tried that others may only be looking at, and the seconds between.
 _LOOKS, _A_MOMENT = 20, 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """`settings` are all that decides what the run does; `notes` what it tells about itself."""
-
-    id: int
-    name: str
-    kind: str
-    settings: Mapping[str, Any]
-    begun: str
-    seconds: float
-    state: State
-    notes: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class PageRow:
-    """One page in one build."""
-
-    number: int
-    build: str
-    verdict: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`confirmed` is what was found and not looked into yet; `example` is shown; `duplicate` is one more of what
-    there are enough examples of. `details` hold the names of what is kept by content."""
-
-    number: int
-    build: str
-    state: FindingState
-    kind: str
-    signature: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A finding as lists have it; `brief` is in JSON. `changed` is larger than that of whatever changed before."""
-
-    id: int
-    run: str
-    number: int
-    build: str
-    state: FindingState
-    kind: str
-    signature: str
-    brief: str
-    changed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Triage:
-    """What people say of all findings of one name, in all runs of one kind."""
-
-    kind: str
-    signature: str
-    state: TriageState
-    note: str = ""
-    changed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A step of a finding's reduction, with small pictures of how the page then looked."""
-
-    name: str
-    bytes: int
-    page: str
-    pictures: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A finding, looked at again in other builds."""
-
-    builds: Sequence[str]
-    verdict: str
-    reason: str
-    pictures: Mapping[str, str]
-    made: str = ""
-
-
-def case_of(blobs: Blobs, finding: Finding) -> Case:
-    """The reduced page of a finding, with its operations and what it takes from beside it."""
-    details = finding.details
-    return Case(
-        blobs.read(details["page"]), details.get("name", "page.html"),
-        {path: blobs.read(blob) for path, blob in details.get("resources", {}).items()},
-        environment=Environment(**details.get("environment", {})), update=read(details.get("update", "[]")),
-    )  # fmt: skip
 
 
 def _now() -> str:
