@@ -147,8 +147,8 @@ def test_what_pages_say_is_kept_and_shown_whatever_it_is(tmp_path: Path) -> None
 def test_a_store_without_room_says_so(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         run = store.begin("update", "", {})
-        ((pages,),) = store._all("PRAGMA page_count")
-        store._all(f"PRAGMA max_page_count = {pages}")
+        ((pages,),) = store.query("PRAGMA page_count")
+        store.query(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match="no room"):
             store.keep(run, Finding(0, "b", "confirmed", "different", "s", {"long": "x" * 100_000}))
         assert store.findings(run) == []

@@ -20,8 +20,6 @@ from ..oracles.consensus import Pool
 from ..pages.profile import profile, profiles, shaped
 from ..pages.spec import web
 from ..pages.update import still
-from ..reports.run import write
-from ..store import Store
 from ..wpt.near import Checkout
 from . import hunting, options, sources
 from .root import cli
@@ -61,15 +59,7 @@ def hunt(
         return Exit.DONE
     if resume is None:
         raise UsageError("There is nothing to hunt for.", "Run `moire hunt --help`.")
-    with Store(store, make=False) as kept:
-        known = kept.run(resume)
-        if known.state == "done" and not hunting.still_open(kept.findings(known)):
-            place = write(kept, known, hunting.place_for(kept, known, output))
-            click.echo(f"{known.name} is done. Open {place}")
-            return Exit.ERROR if fail_on_finding and hunting.bad(kept.findings(known)) else Exit.DONE
-        builds = options.builds(tuple(begin.names(known.settings)))
-        begin.check(known.settings, builds)
-        return hunting.go(kept, known, builds, output, fail_on_finding, options.lab(deadline, serve_host))
+    return hunting.resume(resume, store, output, fail_on_finding, options.lab(deadline, serve_host))
 
 
 @hunt.command()
@@ -187,6 +177,13 @@ def update(builds: tuple[str, ...], operations: int, references: tuple[str, ...]
 @click.option("--iterations", default=25, show_default=True, type=click.IntRange(1, 10_000), help="Pages a run.")
 @click.option("--max-size", default=50, show_default=True, type=click.IntRange(1, 1000), help="Of a run's last page.")
 @click.option(
+    "--grow",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 20),
+    help="How many times as large pages may become while runs find nothing.",
+)
+@click.option(
     "--profile", "profile_", default="specified", show_default=True, metavar="NAME",
     help=f"What pages are made of: {', '.join(profiles())}.",
 )  # fmt: skip
@@ -213,7 +210,7 @@ def update(builds: tuple[str, ...], operations: int, references: tuple[str, ...]
 @click.option("--measure", default="sqdiff", show_default=True, help="What counts as disagreement.")
 @hunting.run_options
 def consensus(
-    builds: tuple[str, ...], target: str | None, rule: str, runs: int | None, iterations: int, max_size: int,
+    builds: tuple[str, ...], target: str | None, rule: str, runs: int | None, iterations: int, max_size: int, grow: int,
     profile_: str, as_is: bool, viewport: str, pick: str, propagation: str, reducer: str, edges: int,
     never: tuple[str, ...], benign: Path | None, pages: int | None, seconds: float, **how: Any,
 ) -> int:  # fmt: skip
@@ -243,7 +240,7 @@ def consensus(
     settings = {
         "rule": rule, "target": aimed, "normal": not as_is,
         "runs": runs or (0 if seconds or pages or how["folder"] else 10), "iterations": iterations,
-        "max_size": max_size, "profile": profile_, "environment": asdict(environment),
+        "max_size": max_size, "grow": grow, "profile": profile_, "environment": asdict(environment),
         "pick": pick, "propagation": propagation, "reducer": reducer, "edges": edges, "never": _edges(never),
         "benign": _lines(benign),
     }  # fmt: skip

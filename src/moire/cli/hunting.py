@@ -24,7 +24,7 @@ from ..hunts.consensus import ConsensusHunt
 from ..hunts.run import GO_ON, PAUSE, Hunt, Judged, Switch, Told, follow
 from ..nouns import Build, Exit, MoireError, UsageError
 from ..reports.run import write
-from ..store import BLOBS, Finding, Run, Store
+from ..store import BISECT, BLOBS, Finding, Run, Store
 from ..triage.bisect import Visits
 from . import config, options, sources
 from .progress import pages as page_progress
@@ -95,7 +95,7 @@ def begin_run(
     lab_options = options.lab(deadline, serve_host)
     if name and not _NAME.fullmatch(name):
         raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
-    if name in (BLOBS, begin.BISECT):
+    if name in (BLOBS, BISECT):
         raise UsageError(f"--name {name} is taken.", "Give another.")
     for n, build in enumerate(builds):
         # A build may well be compared with itself.
@@ -108,7 +108,7 @@ def begin_run(
     if own and kind != "update":
         # Once each: the same page again would look the same.
         pages = min(pages or len(own), len(own))
-    with Store(store) as kept:
+    with Store(store) as kept, kept.claim.adding():
         kept.free(name)
         weights = shaped(sources.weights(builds=asked, **how))
         whole = {
@@ -152,6 +152,18 @@ def go(
     if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
         raise MoireError("Not one page could be tested.", "The report says why.")
     return Exit.ERROR if fail_on_finding and bad(found) else Exit.DONE
+
+
+def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, lab: LabOptions) -> int:
+    with Store(store, make=False) as kept:
+        known = kept.run(name)
+        if known.state == "done" and not still_open(kept.findings(known)):
+            place = write(kept, known, place_for(kept, known, output))
+            click.echo(f"{known.name} is done. Open {place}")
+            return Exit.ERROR if fail_on_finding and bad(kept.findings(known)) else Exit.DONE
+        builds = options.builds(tuple(begin.names(known.settings)))
+        begin.check(known.settings, builds)
+        return go(kept, known, builds, output, fail_on_finding, lab)
 
 
 def place_for(store: Store, known: Run, output: Path | None) -> Path:

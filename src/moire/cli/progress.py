@@ -101,6 +101,19 @@ def waiting(words: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def counting(words: str) -> Iterator[Callable[[int, int], None]]:
+    """A listener that is told how much is done, of how much."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn(),
+        console=console, disable=not console.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(words, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
 @dataclass(frozen=True)
 class Bisecting:
     visit: Callable[[str, int, int, int], None]

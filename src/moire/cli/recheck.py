@@ -53,7 +53,7 @@ def recheck_(
     Example:
       moire recheck update-1 --build chromium@156
     """
-    with Store(store, make=False) as kept:
+    with Store(store, make=False) as kept, kept.claim.adding():
         chosen = kept.run(name)
         found = _chosen(kept, chosen, ids)
         told = run(_looked(kept, chosen, found, builds, options.lab(deadline, serve_host)))
@@ -76,7 +76,8 @@ def _chosen(store: Store, chosen: Run, ids: tuple[int, ...]) -> dict[int, Findin
         raise UsageError(f"{chosen.name} has no finding {min(wrong)}.", "`moire runs show` has them all.")
     every = {(one.number, one.build): one for one in store.findings(chosen)}
     # What is one more of many is not looked at again, unless it is asked for.
-    wanted = ids or [id for id in names if every[names[id]].state != "duplicate"]
+    able = [id for id, key in names.items() if every[key].state != "duplicate" and "page" in every[key].details]
+    wanted = ids or able
     if not wanted:
         raise UsageError(f"{chosen.name} has found nothing.", "There is nothing to look at again.")
     return {id: every[names[id]] for id in wanted}

@@ -25,7 +25,7 @@ T = TypeVar("T")
 _VERBS = {
     "bisect": "bisect", "browsers": "browsers", "check": "shoot", "check-update": "update", "compare": "shoot",
     "export": "export", "generate": "pages", "grammar": "grammar", "hunt": "hunt", "pages": "pages",
-    "recheck": "recheck", "reduce": "reduce", "report": "runs", "runs": "runs", "serve": "serve", "shot": "shoot",
+    "recheck": "recheck", "reduce": "reduce", "report": "runs", "runs": "upkeep", "serve": "serve", "shot": "shoot",
     "stage": "stage", "wpt": "wpt",
 }  # fmt: skip
 

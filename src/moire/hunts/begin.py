@@ -15,7 +15,7 @@ from ..nouns import Build, Environment, UsageError
 from ..oracles.consensus import Pool
 from ..pages.make import Pages
 from ..pixels import Measure, measure
-from ..store import Store
+from ..store import BISECT, Store
 from ..wpt.near import Checkout
 from .change import ChangeHunt
 from .consensus import ConsensusHunt, Steering, Trials
@@ -60,13 +60,9 @@ def _consensus(
     pool = Pool(tuple(tested), seen, settings["rule"], settings["target"], settings["normal"])
     by = reducer(settings["reducer"])
     steering = Steering(settings["edges"], settings["pick"], settings["propagation"], by, settings["never"])
-    trials = Trials(settings["runs"], settings["iterations"], settings["max_size"])
+    trials = Trials(settings["runs"], settings["iterations"], settings["max_size"], settings.get("grow", 1))
     environment = Environment(**settings["environment"])
     return ConsensusHunt(pool, source, store.blobs, trials, steering, environment, settings["benign"])
-
-
-# What bisections of a store's runs have seen, each run in a folder of its own.
-BISECT = "bisect"
 
 
 def independent(tested: Sequence[Build], references: Sequence[Build]) -> None:

@@ -31,14 +31,18 @@ LEAST_BYTES, BYTES_A_SIZE = 250, 100
 
 @dataclass(frozen=True)
 class Trials:
-    """A run is so many pages at the most, of sizes from 1 to the largest; 0 runs are without end."""
+    """A run is so many pages at the most, of sizes from 1 to the largest; 0 runs are without end. The more is known,
+    the less is left for a page to fail by: each run that finds nothing lets all that follow be larger by half of
+    `max_size`, up to `grow` times of it."""
 
     runs: int = 10
     iterations: int = 25
     max_size: int = 50
+    grow: int = 1
 
-    def bytes(self, iteration: int) -> int:
-        size = 1 + (self.max_size - 1) * iteration // max(1, self.iterations - 1)
+    def bytes(self, iteration: int, in_vain: int = 0) -> int:
+        largest = min(self.max_size * self.grow, self.max_size + self.max_size * in_vain // 2)
+        size = 1 + (largest - 1) * iteration // max(1, self.iterations - 1)
         return LEAST_BYTES + BYTES_A_SIZE * size
 
 
@@ -65,8 +69,9 @@ class ConsensusHunt:
     benign: Sequence[str] = ()
     # What is shown after a finding depends on it.
     renews: ClassVar[bool] = True
-    # The run that is going on, and its first page.
+    # The run that is going on, and its first page; how many before it found nothing.
     _run: int = field(default=0, init=False)
+    _in_vain: int = field(default=0, init=False)
     _first: int = field(default=0, init=False)
     _weights: dict[str, int] = field(default_factory=dict, init=False)
 
@@ -83,15 +88,18 @@ class ConsensusHunt:
         return not self.trials.runs or self.at(number)[0] < self.trials.runs
 
     def case(self, number: int) -> Case:
-        case = self.source.case(number, self.trials.bytes(self.at(number)[1]))
+        run, iteration = self.at(number)
+        case = self.source.case(number, self.trials.bytes(iteration, self._in_vain + run - self._run))
         return replace(case, environment=self.environment)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
         """A finding ends its run, and lowers weights for all that come."""
-        self._run = self._first = 0
+        self._run = self._first = self._in_vain = 0
         self._weights = dict(self.source.pages.weights)
         for finding in sorted((one for one in known if one.number < number), key=lambda one: one.number):
-            self._run = self.at(finding.number)[0] + 1
+            run = self.at(finding.number)[0]
+            self._in_vain += run - self._run
+            self._run = run + 1
             self._first = finding.number + 1
             for edge, (_, after) in finding.details.get("lowered", {}).items():
                 self._weights[edge] = after
@@ -145,7 +153,8 @@ class ConsensusHunt:
         """The finding with its run, and the weights that it lowers."""
         run, iteration = self.at(number)
         # Of a page that was not reduced, nobody knows what it is about, unless it is one more of what is known.
-        told = [one for one in (finding, *known) if {"category", "needs"} & one.details.keys()]
+        whole = [one for one in (finding, *known) if {"page", "before"} <= one.details.keys()]
+        told = [one for one in whole if {"category", "needs"} & one.details.keys()]
         alike = [one for one in told if one.signature == finding.signature]
         lowered = self._lowered(alike[0], run) if alike else {}
         benign = next((one for one in self.benign if _like(finding.signature, one)), "")

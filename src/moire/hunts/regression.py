@@ -40,7 +40,8 @@ class RegressionHunt(ChangeHunt):
 
     async def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
         """Each finding with its step, and what the oracles say of that; all of them bisected together."""
-        open_ones = [one for one in known if one.kind == "different" and "step" not in one.details]
+        different = [one for one in known if one.kind == "different" and "page" in one.details]
+        open_ones = [one for one in different if "step" not in one.details]
         if not open_ones:
             return
         cases = [case_of(self.blobs, one) for one in open_ones]
@@ -84,7 +85,7 @@ class RegressionHunt(ChangeHunt):
         async with Lab(list(dict.fromkeys([before, after, *self.references])), self.options) as lab:
             for finding, case, result in own:
                 assert isinstance(result, Bisected)
-                found = self.blobs.read(finding.details["before"]["page"])
+                found = self.blobs.read(finding.details.get("before", finding.details)["page"])
                 verdict = await regression.judge(
                     lab, before, after, self.references, case, self.measure, self.checkout, found
                 )

@@ -310,7 +310,7 @@ class _Following:
         if before is None or one.verdict.kind in WORTH or before.kind not in WORTH:
             return one
         details = before.details
-        pictures = [(name, self._store.blobs.read(blob)) for name, blob in details["pictures"].items()]
+        pictures = [(name, self._store.blobs.read(blob)) for name, blob in details.get("pictures", {}).items()]
         return Judged(one.case, one.build, Verdict("different", details["reason"], details["figures"]), pictures)
 
     def _write(self) -> None:

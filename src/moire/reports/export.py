@@ -116,6 +116,9 @@ def _wpt(store: Store, run: Run, found: Found) -> Exported:
     files: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     for id, one in found:
+        if "page" not in one.details:
+            left_out[f"finding {id}"] = "its page is lost"
+            continue
         case = case_of(store.blobs, one)
         if not case.update:
             left_out[f"finding {id}"] = "nothing says what its page should look like"

@@ -185,7 +185,9 @@ def facts(store: Store, run: Run, one: Finding) -> dict[str, Any]:
         "properties": ", ".join(details.get("properties", ())),
         "references": ", ".join(f"{who}: {what}" for who, what in details.get("references", {}).items()),
         "bytes": " → ".join(map(str, details.get("bytes", ()))), "flake rate": "" if rate is None else f"{rate:.0%}",
-        "not reduced": details.get("unreduced", ""), **culprit.facts(details), **consensus.facts(details),
+        "not reduced": details.get("unreduced", ""),
+        "lost": f"{details['lost']} of its files" if "lost" in details else "",
+        **culprit.facts(details), **consensus.facts(details),
     }  # fmt: skip
 
 

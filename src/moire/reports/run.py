@@ -142,17 +142,18 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path, places: _Fold
     places.folders[finding.number, finding.build] = folder.name
     details = finding.details
     end = records.end(details)
-    case = replace(case_of(store.blobs, finding), name=f"page{end}")
-    # As browsers got to see it; what stands above the page itself is in neither the text nor its size.
-    seen = normalised if run.settings.get("normal") else lambda one: one
-    (folder / f"page{end}").write_bytes(seen(case).html)
-    if "before" in details:
-        before = replace(case, html=store.blobs.read(details["before"]["page"]))
-        (folder / f"before{end}").write_bytes(seen(before).html)
-    if case.update:
-        (folder / "update.json").write_text(records.lines(details["update"]), "utf-8")
-        if details.get("reftest") == "fails":
-            _reftest(case, finding, folder)
+    case = replace(case_of(store.blobs, finding), name=f"page{end}") if "page" in details else None
+    if case is not None:
+        # As browsers got to see it; what stands above the page itself is in neither the text nor its size.
+        seen = normalised if run.settings.get("normal") else lambda one: one
+        (folder / f"page{end}").write_bytes(seen(case).html)
+        if "before" in details:
+            before = replace(case, html=store.blobs.read(details["before"]["page"]))
+            (folder / f"before{end}").write_bytes(seen(before).html)
+        if case.update:
+            (folder / "update.json").write_text(records.lines(details["update"]), "utf-8")
+            if details.get("reftest") == "fails":
+                _reftest(case, finding, folder)
     pictures = {}
     for name, blob in details.get("pictures", {}).items():
         file = f"{_plain(name)}.png"
@@ -167,10 +168,11 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path, places: _Fold
         **details, "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
         "state": finding.state, "signature": finding.signature, "pictures": pictures,
         "command": records.command(run, finding, f"{folder.name}/page", bare=False),
-        "html": case.html.decode("utf-8", "replace"),
+        "html": case.html.decode("utf-8", "replace") if case is not None else "",
     }  # fmt: skip
     (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")
-    _beside(case, folder)
+    if case is not None:
+        _beside(case, folder)
     return record
 
 

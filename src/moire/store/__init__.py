@@ -1,9 +1,9 @@
 """Runs and what they found: SQLite, and pages and pictures by content beside it. One writer a run."""
 
 from .records import Check, Cut, Finding, FindingState, PageRow, Row, Run, Triage, TriageState, case_of
-from .runs import BLOBS, Store
+from .runs import BISECT, BLOBS, Store
 
 __all__ = [
-    "BLOBS", "Check", "Cut", "Finding", "FindingState", "PageRow", "Row", "Run", "Store", "Triage", "TriageState",
-    "case_of",
+    "BISECT", "BLOBS", "Check", "Cut", "Finding", "FindingState", "PageRow", "Row", "Run", "Store", "Triage",
+    "TriageState", "case_of",
 ]  # fmt: skip

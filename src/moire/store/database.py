@@ -71,6 +71,14 @@ class StoreError(MoireError):
     """The store cannot be used as it is."""
 
 
+class NoRoom(StoreError):
+    """The disk is full; what was to be written can be written when there is room."""
+
+
+class Damaged(StoreError):
+    """What is in the file is no database, or no longer."""
+
+
 @contextmanager
 def told(place: Path) -> Iterator[None]:
     """SQLite's errors as sentences."""
@@ -83,10 +91,12 @@ def told(place: Path) -> Iterator[None]:
         if "locked" in str(error) or "busy" in str(error):
             raise StoreError(f"{place} is in use by another run.", "Wait for it to end.") from None
         if "full" in str(error):
-            raise StoreError(f"There is no room for {place}.", "Make room, then resume the run.") from None
+            raise NoRoom(f"There is no room for {place}.", "Make room, then resume the run.") from None
         raise StoreError(f"{place} cannot be used: {error}.", _PERMISSIONS) from None
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{place} is damaged: {error}.", "Move it away; its pictures stay beside it.") from None
+        raise Damaged(
+            f"{place} is damaged: {error}.", f"Run `moire runs verify --repair --store {place.parent}`."
+        ) from None
 
 
 def opened(place: Path) -> sqlite3.Connection:

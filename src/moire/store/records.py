@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ..nouns import Case, Environment
 from ..nouns.update import read
 from .blobs import Blobs
+from .database import StoreError
 
 State = Literal["running", "paused", "stopped", "done"]
 FindingState = Literal["confirmed", "example", "duplicate"]
@@ -102,6 +103,8 @@ class Check:
 def case_of(blobs: Blobs, finding: Finding) -> Case:
     """The reduced page of a finding, with its operations and what it takes from beside it."""
     details = finding.details
+    if "page" not in details:
+        raise StoreError(f"The page of finding {finding.signature!r} is lost.", "Hunt again with the same seed.")
     return Case(
         blobs.read(details["page"]), details.get("name", "page.html"),
         {path: blobs.read(blob) for path, blob in details.get("resources", {}).items()},

@@ -18,11 +18,14 @@ from typing import Any
 from ..home import locked
 from ..nouns import UsageError
 from .blobs import Blobs
+from .claim import Claim
 from .database import opened, told
 from .records import Check, Cut, Finding, PageRow, Row, Run, State, Triage
 
 DATABASE = "moire.sqlite"
 BLOBS = "blobs"
+# What bisections of a store's runs have seen, each run in a folder of its own.
+BISECT = "bisect"
 # Of a finding's details, what lists show.
 _BRIEF = ("stage", "element", "properties", "bytes", "operations", "bug", "pictures", "features", "benign", "category",
           "at_fault", "unreduced")  # fmt: skip
@@ -30,6 +33,26 @@ _ROWS = (
     "SELECT findings.id, runs.name, number, build, findings.state, findings.kind, signature, brief, changed"
     " FROM findings JOIN runs ON runs.id = run"
 )
+# A run of another store, attached as `other`, and what belongs to it.
+_TAKE_RUN = (
+    "INSERT INTO main.runs (name, kind, settings, begun, seconds, state, notes)"
+    " SELECT ?, kind, settings, begun, seconds, state, notes FROM other.runs WHERE id = ?"
+)
+_TAKE = (
+    "INSERT INTO main.pages SELECT :own, number, build, verdict, reason FROM other.pages WHERE run = :run",
+    "INSERT INTO main.moments SELECT :own, seconds, facts FROM other.moments WHERE run = :run",
+    "INSERT INTO main.steps SELECT :own, number, build, step, name, bytes, page, pictures FROM other.steps"
+    " WHERE run = :run",
+    "INSERT INTO main.findings (run, number, build, state, kind, signature, details, brief, changed)"
+    " SELECT :own, number, build, state, kind, signature, details, brief,"
+    " (SELECT coalesce(max(changed), 0) FROM main.findings) + row_number() OVER (ORDER BY changed, id)"
+    " FROM other.findings WHERE run = :run",
+    "INSERT INTO main.checks SELECT mine.id, builds, verdict, reason, pictures, made FROM other.checks"
+    " JOIN other.findings theirs ON theirs.id = finding JOIN main.findings mine"
+    " ON mine.run = :own AND mine.number = theirs.number AND mine.build = theirs.build WHERE theirs.run = :run",
+)
+# Bytes that a database may have for nothing.
+_WORTH_IT = 10_000_000
 # Seconds from one moment to the next.
 _BETWEEN_MOMENTS = 2.0
 # How often a lock is tried that others may only be looking at, and the seconds between.
@@ -38,6 +61,11 @@ _LOOKS, _A_MOMENT = 20, 0.05
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _brief(details: Mapping[str, Any]) -> dict[str, Any]:
+    impact = details.get("impact", details.get("figures", {}).get("pixels", 0))
+    return {"impact": impact, **{name: details[name] for name in _BRIEF if name in details}}
 
 
 def _has_open(process: int, file: Path) -> bool:
@@ -63,6 +91,7 @@ class Store:
             raise UsageError(f"{folder} cannot be made: {error.strerror}.", "Give --store another folder.") from None
         self._db = opened(self.place)
         self.blobs = Blobs(folder / BLOBS)
+        self.claim = Claim(folder / ".adding.lock")
 
     def __enter__(self) -> Store:
         return self
@@ -85,7 +114,7 @@ class Store:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with told(self.place):
             return self._db.execute(query, values).fetchall()
 
@@ -104,7 +133,7 @@ class Store:
 
     def free(self, name: str) -> set[str]:
         """The names of runs; not this one."""
-        taken = {row[0] for row in self._all("SELECT name FROM runs")}
+        taken = {row[0] for row in self.query("SELECT name FROM runs")}
         if name in taken:
             raise UsageError(f"There is a run {name} already.", f"Resume it, or give --name another than {name}.")
         return taken
@@ -127,11 +156,11 @@ class Store:
 
     def version(self) -> int:
         """Another number whenever anyone else has changed anything."""
-        ((number,),) = self._all("PRAGMA data_version")
+        ((number,),) = self.query("PRAGMA data_version")
         return int(number)
 
     def runs(self) -> list[Run]:
-        rows = self._all("SELECT id, name, kind, settings, begun, seconds, state, notes FROM runs ORDER BY id")
+        rows = self.query("SELECT id, name, kind, settings, begun, seconds, state, notes FROM runs ORDER BY id")
         return [Run(i, n, k, json.loads(s), b, t, st, json.loads(no)) for i, n, k, s, b, t, st, no in rows]
 
     def run(self, name: str) -> Run:
@@ -146,6 +175,7 @@ class Store:
     def writing(self, run: Run) -> Iterator[None]:
         """For as long as the block lasts, nobody else goes on with this run."""
         with ExitStack() as stack:
+            stack.enter_context(self.claim.adding())
             for _ in range(_LOOKS):
                 if stack.enter_context(locked(self._lock(run), wait=False)):
                     break
@@ -183,6 +213,37 @@ class Store:
             for table, column in (*own, ("runs", "id")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run.id,))
 
+    def take_over(self, other: Store, run: Run) -> str:
+        """All rows of another store's run; what it is called here."""
+        with told(self.place):
+            self._db.execute("ATTACH ? AS other", (str(other.place),))
+        try:
+            with self._change() as db:
+                taken = {row[0] for row in db.execute("SELECT name FROM main.runs")}
+                names = (f"{run.name}-{n}" for n in range(2, len(taken) + 3))
+                name = run.name if run.name not in taken else next(name for name in names if name not in taken)
+                own = db.execute(f"{_TAKE_RUN} RETURNING id", (name, run.id)).fetchone()[0]
+                for statement in _TAKE:
+                    db.execute(statement, {"own": own, "run": run.id})
+        finally:
+            self._db.execute("DETACH other")
+        return name
+
+    def bytes(self) -> int:
+        """Of the database."""
+        ((size,),) = self.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        return int(size)
+
+    def shrink(self) -> None:
+        """Give back to the disk what the database no longer needs."""
+        with told(self.place):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            ((free,), (each,)) = self.query(
+                "SELECT * FROM pragma_freelist_count UNION ALL SELECT * FROM pragma_page_size"
+            )
+            if free * each > _WORTH_IT:
+                self._db.execute("VACUUM")
+
     # Pages
 
     def done(self, run: Run, rows: Iterable[PageRow], seconds: float, facts: Mapping[str, Any] | None = None) -> None:
@@ -202,27 +263,24 @@ class Store:
 
     def next_page(self, run: Run) -> int:
         """Pages are done in order: the first that is not."""
-        ((last,),) = self._all("SELECT max(number) FROM pages WHERE run = ?", run.id)
+        ((last,),) = self.query("SELECT max(number) FROM pages WHERE run = ?", run.id)
         return 0 if last is None else int(last) + 1
 
     def verdicts(self, run: Run) -> Counter[tuple[str, str]]:
-        rows = self._all("SELECT build, verdict, count(*) FROM pages WHERE run = ? GROUP BY 1, 2", run.id)
+        rows = self.query("SELECT build, verdict, count(*) FROM pages WHERE run = ? GROUP BY 1, 2", run.id)
         return Counter({(build, verdict): count for build, verdict, count in rows})
 
     def reasons(self, run: Run, verdict: str) -> Counter[str]:
         query = "SELECT reason, count(*) FROM pages WHERE run = ? AND verdict = ? GROUP BY 1"
-        return Counter(dict(self._all(query, run.id, verdict)))
+        return Counter(dict(self.query(query, run.id, verdict)))
 
     # Findings
 
     def keep(self, run: Run, finding: Finding) -> None:
         """On disk when this returns; what was known of it before is replaced."""
-        details = finding.details
-        brief = {"impact": details.get("impact", details.get("figures", {}).get("pixels", 0))}
-        brief |= {name: details[name] for name in _BRIEF if name in details}
         row = (
             run.id, finding.number, finding.build, finding.state, finding.kind, finding.signature,
-            json.dumps(details), json.dumps(brief),
+            json.dumps(finding.details), json.dumps(_brief(finding.details)),
         )  # fmt: skip
         with self._change() as db:
             db.execute(
@@ -234,11 +292,20 @@ class Store:
                 row,
             )
 
+    def rewrite(self, id: int, details: Mapping[str, Any]) -> None:
+        """A finding's details, by its number in the store."""
+        with self._change() as db:
+            db.execute(
+                "UPDATE findings SET details = ?, brief = ?, changed = (SELECT max(changed) + 1 FROM findings)"
+                " WHERE id = ?",
+                (json.dumps(details), json.dumps(_brief(details)), id),
+            )
+
     def findings(self, run: Run, only: Sequence[str] = ()) -> list[Finding]:
         """With all their details, or with some that are numbers, words or lists."""
         some = ", ".join(f"'{name}', json_extract(details, '$.{name}')" for name in only)
         columns = f"number, build, state, kind, signature, {f'json_object({some})' if only else 'details'}"
-        rows = self._all(f"SELECT {columns} FROM findings WHERE run = ? ORDER BY number, build", run.id)
+        rows = self.query(f"SELECT {columns} FROM findings WHERE run = ? ORDER BY number, build", run.id)
         found = [Finding(n, b, st, k, sig, json.loads(details)) for n, b, st, k, sig, details in rows]
         if not only:
             return found
@@ -247,7 +314,7 @@ class Store:
     def last_ended(self, run: Run) -> tuple[int, int] | None:
         """Of a hunt by runs: the page that ended one last, and which run that was."""
         query = "SELECT number, json_extract(details, '$.run') AS ended FROM findings WHERE run = ?"
-        for number, ended in self._all(f"{query} AND ended IS NOT NULL ORDER BY number DESC LIMIT 1", run.id):
+        for number, ended in self.query(f"{query} AND ended IS NOT NULL ORDER BY number DESC LIMIT 1", run.id):
             return number, ended
         return None
 
@@ -255,7 +322,7 @@ class Store:
         """By its number in the store, with the name of its run."""
         columns = "runs.name, number, build, findings.state, findings.kind, signature, details"
         query = f"SELECT {columns} FROM findings JOIN runs ON runs.id = run WHERE findings.id = ?"
-        for name, n, b, st, k, sig, details in self._all(query, id):
+        for name, n, b, st, k, sig, details in self.query(query, id):
             return name, Finding(n, b, st, k, sig, json.loads(details))
         raise UsageError(f"There is no finding {id}.", "`moire runs show RUN --json` has them all.")
 
@@ -267,14 +334,14 @@ class Store:
     def rows_after(self, changed: int, id: int, most: int) -> list[Row]:
         """Findings of all runs that changed after one that has this `changed` and `id`, in that order."""
         query = f"{_ROWS} WHERE (changed, findings.id) > (?, ?) ORDER BY changed, findings.id LIMIT ?"
-        return [Row(*row) for row in self._all(query, changed, id, most)]
+        return [Row(*row) for row in self.query(query, changed, id, most)]
 
     def counts(self) -> dict[int, tuple[int, int, int]]:
         """Of each run by its number: pages, findings and kinds of findings."""
-        pages = dict(self._all("SELECT id, (SELECT max(number) + 1 FROM pages WHERE run = runs.id) FROM runs"))
+        pages = dict(self.query("SELECT id, (SELECT max(number) + 1 FROM pages WHERE run = runs.id) FROM runs"))
         found = {
             run: (every, kinds)
-            for run, every, kinds in self._all(
+            for run, every, kinds in self.query(
                 "SELECT run, count(*), count(DISTINCT nullif(signature, '')) FROM findings GROUP BY run"
             )
         }
@@ -283,7 +350,7 @@ class Store:
     # What people say of findings
 
     def triage(self) -> list[Triage]:
-        return [Triage(*row) for row in self._all("SELECT kind, signature, state, note, changed FROM triage")]
+        return [Triage(*row) for row in self.query("SELECT kind, signature, state, note, changed FROM triage")]
 
     def say(self, said: Triage) -> None:
         with self._change() as db:
@@ -294,13 +361,13 @@ class Store:
 
     def moments(self, run: Run, most: int) -> list[tuple[float, Mapping[str, Any]]]:
         """So many at the most, from the whole of the run; the last is among them."""
-        ((count,),) = self._all("SELECT count(*) FROM moments WHERE run = ?", run.id)
+        ((count,),) = self.query("SELECT count(*) FROM moments WHERE run = ?", run.id)
         every = max(1, -(-count // most))
         query = (
             "SELECT seconds, facts FROM (SELECT seconds, facts, row_number() OVER (ORDER BY seconds DESC) AS n"
             " FROM moments WHERE run = ?) WHERE (n - 1) % ? = 0 ORDER BY seconds"
         )
-        return [(seconds, json.loads(facts)) for seconds, facts in self._all(query, run.id, every)]
+        return [(seconds, json.loads(facts)) for seconds, facts in self.query(query, run.id, every)]
 
     def cut(self, run: Run, number: int, build: str, step: int, cut: Cut) -> None:
         """A step of a reduction; those of an earlier try that was broken off go when it begins anew."""
@@ -312,7 +379,7 @@ class Store:
 
     def cuts(self, run: Run, number: int, build: str) -> list[Cut]:
         query = "SELECT name, bytes, page, pictures FROM steps WHERE run = ? AND number = ? AND build = ? ORDER BY step"
-        rows = self._all(query, run.id, number, build)
+        rows = self.query(query, run.id, number, build)
         return [Cut(name, size, page, json.loads(pictures)) for name, size, page, pictures in rows]
 
     def looking(self, run: Run) -> tuple[int, str] | None:
@@ -321,13 +388,21 @@ class Store:
             "SELECT number, build FROM findings WHERE run = ? AND state = 'confirmed' ORDER BY number LIMIT 1",
             "SELECT number, build FROM steps WHERE run = ? ORDER BY number DESC LIMIT 1",
         ):
-            for number, build in self._all(query, run.id):
+            for number, build in self.query(query, run.id):
                 return number, build
         return None
 
+    def drop_steps(self, oldest: int) -> None:
+        """So many of all steps of reductions, from the oldest on."""
+        key = "run, number, build, step"
+        with self._change() as db:
+            db.execute(
+                f"DELETE FROM steps WHERE ({key}) IN (SELECT {key} FROM steps ORDER BY {key} LIMIT ?)", (oldest,)
+            )
+
     def last_pages(self, run: Run, most: int) -> list[PageRow]:
         query = "SELECT number, build, verdict, reason FROM pages WHERE run = ? ORDER BY number DESC, build LIMIT ?"
-        return [PageRow(*row) for row in reversed(self._all(query, run.id, most))]
+        return [PageRow(*row) for row in reversed(self.query(query, run.id, most))]
 
     # Findings looked at again
 
@@ -339,4 +414,4 @@ class Store:
 
     def checks(self, id: int) -> list[Check]:
         query = "SELECT builds, verdict, reason, pictures, made FROM checks WHERE finding = ? ORDER BY made"
-        return [Check(json.loads(b), v, r, json.loads(p), m) for b, v, r, p, m in self._all(query, id)]
+        return [Check(json.loads(b), v, r, json.loads(p), m) for b, v, r, p, m in self.query(query, id)]
