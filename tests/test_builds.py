@@ -330,10 +330,25 @@ KNOWN = [
 ]
 
 
+def test_short_names_are_those_of_one_build() -> None:
+    def one(engine: str, version: str) -> Build:
+        return Build(f"{engine}@{version}", engine, version, "npm")
+
+    every = [one("chromium", "108.0.1"), one("chromium", "156.0.8078.79"), one("webkit", "2.50.6"),
+             one("webkit", "2.5.1"), one("firefox", "153.7.0"), one("firefox", "153.8.0"),
+             one("chromium", "15.0")]  # fmt: skip
+    assert [names.short(build, every).name for build in every] == [
+        "chromium@108", "chromium@156", "webkit@2.50", "webkit@2.5", "firefox@153.7", "firefox@153.8", "chromium@15",
+    ]  # fmt: skip
+    for build in every:
+        assert names.resolve(names.short(build, every).name, every).version == build.version
+    assert names.resolve("webkit", every).name == "webkit@2.5"
+
+
 def test_names_find_the_newest_that_fits() -> None:
     assert names.resolve("chromium@108", KNOWN).version == "108.0.2.0"
     assert names.resolve("chromium@108.0.1.0", KNOWN).version == "108.0.1.0"
-    assert names.resolve("chromium", KNOWN).name == "chromium@110.0.0.0"
+    assert names.resolve("chromium", KNOWN).name == "chromium@110"
     flagged = names.resolve("chromium@108?flags=--a=b%20c&flags=--d&env=LANG=C", KNOWN)
     assert flagged.flags == ("--a=b", "c", "--d") and flagged.environ == {"LANG": "C"}
     assert flagged != names.resolve("chromium@108", KNOWN)

@@ -210,7 +210,8 @@ def test_every_verb_has_help_with_an_example() -> None:
                  "browsers available", "browsers install", "browsers remove", "browsers doctor", "generate", "pages",
                  "pages grammar", "pages weights", "pages features", "pages support", "pages refresh",
                  "grammar compile", "hunt update", "runs", "runs list", "runs show", "report", "check-update",
-                 "reduce"):  # fmt: skip
+                 "reduce", "runs resume", "runs verify", "runs gc", "runs merge", "recheck", "export", "serve",
+                 "hunt consensus", "hunt regression"):  # fmt: skip
         done = CliRunner().invoke(cli, [*verb.split(), "--help"])
         assert done.exit_code == 0 and "Example" in done.output, verb
 
@@ -223,6 +224,7 @@ def test_hunt_finds_reports_and_repeats_itself(tmp_path: Path) -> None:
         assert done.returncode == 0 and "index.html" in done.stdout, done.stderr
         reports.append(json.loads((tmp_path / name / "report.json").read_text()))
     assert reports[0]["findings"] == reports[1]["findings"] != []
+    assert [report["ids"] for report in reports] == [{"finding-001": 1}, {"finding-001": 2}]
     first = tmp_path / "one" / reports[0]["findings"][0]["name"]
     pictures = {"chromium-108.png", "chromium-156.png", "difference.png", "close-up.png"}
     assert {f.name for f in first.iterdir()} == {"page.html", "before.html", "finding.json", *pictures}

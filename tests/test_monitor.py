@@ -252,7 +252,7 @@ async def test_who_may_change_things(full: Path, headers: dict[str, str], status
         ("recheck", b'{"finding": 99999999999999999999, "builds": ["a"]}', 400), ("say", b"[" * 100_000, 400),
         ("say", b'{"kind": "a", "signature": "", "state": "new", "note": ""}', 404),
         ("say", b'{"kind": "a", "signature": "b", "state": "new", "note": "' + b"x" * 3000 + b'"}', 404),
-        ("begin", b'{"kind": "update", "builds": ["a"], "minutes": 1e400}', 400),
+        ("begin", b'{"kind": "update", "builds": ["a"], "minutes": 1e400}', 400), ("begin", b'{"resume": "none"}', 400),
         ("begin", b'{"kind": "update", "builds": ["a\\u0000"], "minutes": 3}', 400),
     ],
 )  # fmt: skip
@@ -299,6 +299,8 @@ def test_nothing_that_a_page_sends_becomes_an_option() -> None:
     facts = {"kind": "update", "builds": ["chromium@156", "--output=/x"], "minutes": "3", "seed": "7"}
     assert hunt_words(facts) == ["update", "chromium@156", "--time", "3m", "--seed", "7"]
     assert hunt_words({**facts, "kind": "change", "builds": ["a", "b"]})[:5] == ["change", "--base", "a", "--new", "b"]
+    between = hunt_words({**facts, "kind": "regression", "builds": ["a", "b"]})
+    assert between[:6] == ["regression", "--base", "a", "--new", "b", "--installed"]
     for wrong in ({"minutes": "x"}, {"minutes": 0}, {"seed": -1}, {"builds": ["-x"]}, {"kind": "change"}):
         with pytest.raises(UsageError):
             hunt_words({**facts, **wrong})
@@ -325,6 +327,13 @@ async def test_a_hunt_from_the_live_page(tmp_path: Path, chromium: Build) -> Non
         await view.until(button.format("Go on"))
         await view.js(button.format("Go on") + ".click()")
         await view.until(f"document.querySelector('.state.running') && {pages} > {paused}")
+        await view.js(button.format("Stop") + ".click()")
+        await view.until("document.querySelector('.state.stopped')")
+        # Also what has ended goes on; the command that does so is there for those who may not.
+        assert "moire runs resume update-1" in await says(view, "goes on where it was")
+        stopped = await view.js(pages)
+        await view.js(button.format("Go on") + ".click()")
+        await view.until(f"document.querySelector('.state.running') && {pages} > {stopped}")
         await view.js(button.format("Stop") + ".click()")
         await view.until("document.querySelector('.state.stopped')")
         # Never loaded again.

@@ -279,6 +279,29 @@ async def test_pages_of_others_are_operated_on_by_path(chromium: Build) -> None:
     assert len(deep.update) == 3
 
 
+@pytest.mark.parametrize("one", [
+    operation("resize", width=446, height=568), operation("scroll", target="#a", x=333, y=77),
+    operation("set-text", target="#a", value="some words"),
+    operation("set-style", target="#a", name="top", value="7px"),
+])  # fmt: skip
+def test_what_operations_bring_gets_simpler_and_stays_so(one: Operation) -> None:
+    """Whatever is taken, the next round finds nothing else to take."""
+    text = operations.joined([one], "<p id=a>")
+    seen = [text]
+    for _ in range(9):
+        asking = operations.simpler(text)
+        try:
+            next(asking)
+            while True:
+                asking.send(True)
+        except StopIteration as end:
+            text = end.value
+        if text == seen[-1]:
+            break
+        seen.append(text)
+    assert text == seen[-1] and len(set(seen)) == len(seen) and len(seen) > 1
+
+
 def test_operations_follow_their_rules() -> None:
     """While others are cut, also when what is left of them is simplified in the same go."""
     sheet = "<style>a { color: red } b { color: red; top: 0 } i { color: red }</style><i>x</i>"

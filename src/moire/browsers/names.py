@@ -63,7 +63,20 @@ def _base(head: str, installed: Sequence[Build] | None) -> Build:
     ]
     if not known:
         raise UnknownBuild(f"{head} is not installed.", _remedy(engine, head))
-    return known[-1].named(head if version else f"{engine}@{known[-1].version}")
+    return known[-1].named(head) if version else short(known[-1], known)
+
+
+def short(build: Build, installed: Sequence[Build]) -> Build:
+    """The build under the shortest name that is no other's: what people write, and so what findings are known by."""
+    others = [one.version for one in installed if one.engine == build.engine and one.version != build.version]
+    parts = build.version.split(".")
+    # 2.50 of WebKitGTK is what 156 of Chromium is.
+    least = 2 if build.engine == "webkit" else 1
+    for count in range(least, len(parts)):
+        name = ".".join(parts[:count])
+        if not any(other == name or other.startswith(name + ".") for other in others):
+            return build.named(f"{build.engine}@{name}")
+    return build.named(f"{build.engine}@{build.version}")
 
 
 def _remedy(engine: str, head: str) -> str:

@@ -37,11 +37,11 @@ def export(name: str, form: str, ids: tuple[int, ...], output: Path, store: Path
     """
     with Store(store, make=False) as kept:
         run = kept.run(name)
-        options.folder_for(output)
         every = {(one.number, one.build): one for one in kept.findings(run)}
         found = [(row.id, every[row.number, row.build]) for row in kept.rows(run)]
         if wrong := set(ids) - {id for id, _ in found}:
             raise UsageError(f"{name} has no finding {min(wrong)}.", "`moire runs show` has them all.")
+        options.folder_for(output)
         # One more of many says nothing new.
         chosen = [(id, one) for id, one in found if (id in ids if ids else one.state != "duplicate")]
         made = exported(kept, run, form, chosen)
@@ -50,5 +50,7 @@ def export(name: str, form: str, ids: tuple[int, ...], output: Path, store: Path
             options.write(output / file, data)
     for what, why in made.left_out.items():
         click.echo(f"{what} is left out: {why}", err=True)
+    for note in made.notes:
+        click.echo(note, err=True)
     click.echo(f"{len(made.files)} files in {output}")
     return Exit.DONE

@@ -142,7 +142,8 @@ def go(
     if index is None:
         raise KeyboardInterrupt
     found = store.findings(known)
-    words = f"{len(found)} findings of {len({one.signature for one in found})} kinds in {store.next_page(known)} pages."
+    kinds = len({one.signature for one in found})
+    words = f"{_many(len(found), 'finding')} of {_many(kinds, 'kind')} in {_many(store.next_page(known), 'page')}."
     click.echo(f"{words} Open {index}")
     click.echo(f"All runs, live: `{shlex.join(['moire', 'serve', '--store', str(store.folder)])}`.")
     if store.run(known.name).state == "stopped":
@@ -164,6 +165,10 @@ def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, l
         builds = options.builds(tuple(begin.names(known.settings)))
         begin.check(known.settings, builds)
         return go(kept, known, builds, output, fail_on_finding, lab)
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def place_for(store: Store, known: Run, output: Path | None) -> Path:

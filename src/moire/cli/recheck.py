@@ -43,11 +43,12 @@ def recheck_(
     name: str, builds: tuple[str, ...], ids: tuple[int, ...], as_json: bool, fail_on_finding: bool, store: Path,
     deadline: float, serve_host: str,
 ) -> int:  # fmt: skip
-    """Look at the findings of a run again, in a newer build: which are fixed?
+    """Look at the findings of a run again, in another build: which are fixed?
 
     A finding of an update hunt is fixed when the updated page looks like the fresh one, one between two builds when
     the new build shows what the older of them did, and one of a consensus hunt when the new build, in the place of
-    the pool's build of its engine, disagrees with nobody.
+    the pool's build of its engine, disagrees with nobody. What an older build does not have is not there, rather than
+    fixed.
 
     \b
     Example:
@@ -61,9 +62,9 @@ def recheck_(
     if as_json:
         click.echo(json.dumps({"run": name, "counts": counts, "findings": told}, indent=1))
     else:
-        table = Table("finding", "", "in", "verdict", "")
+        table = Table("finding", "", "in", "in the place of", "verdict", "")
         for one in told:
-            cells = (str(one["finding"]), one["signature"], one["build"], one["verdict"], one["reason"])
+            cells = (str(one["finding"]), *(one[key] for key in ("signature", "build", "old", "verdict", "reason")))
             table.add_row(*map(escape, cells))
         options.console().print(table)
         click.echo(", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()) + ".")
@@ -93,17 +94,17 @@ async def _looked(
         return resolved(name, installed)
 
     asked = options.builds(names)
-    work = [(id, one, new, beside(chosen, one, new, resolve)) for id, one in found.items() for new in asked]
+    work = [(id, one, beside(chosen, one, new, resolve)) for id, one in found.items() for new in asked]
     told = []
-    async with Lab([build for *_, own in work for build in own], replace(lab_options, long=True)) as lab:
+    async with Lab([build for *_, among in work for build in among.builds], replace(lab_options, long=True)) as lab:
         with page_progress() as bar:
             task = bar.add_task(chosen.name, total=len(work), found="")
-            for id, finding, new, own in work:
-                check = await recheck(lab, chosen, finding, own, new, store.blobs)
+            for id, finding, among in work:
+                check = await recheck(lab, chosen, finding, among, store.blobs)
                 store.checked(id, check)
                 told.append({
-                    "finding": id, "signature": finding.signature, "build": new.name, "builds": list(check.builds),
-                    "verdict": check.verdict, "reason": check.reason,
+                    "finding": id, "signature": finding.signature, "build": among.new.name, "old": among.old,
+                    "builds": list(check.builds), "verdict": check.verdict, "reason": check.reason,
                 })  # fmt: skip
                 bar.update(task, advance=1, found=f"{check.verdict}: {finding.signature}"[:60])
     return told

@@ -72,8 +72,10 @@ def show(name: str, store: Path, as_json: bool) -> int:
     with Store(store, make=False) as kept:
         run = kept.run(name)
         figures = summary(kept, run)
+        ids = {(row.number, row.build): row.id for row in kept.rows(run)}
         found = [
-            {"number": one.number, "build": one.build, "state": one.state, "kind": one.kind,
+            {"id": ids[one.number, one.build], "number": one.number, "build": one.build, "state": one.state,
+             "kind": one.kind,
              "signature": one.signature, "page": one.details.get("page", ""), "reduced": "unreduced" not in one.details}
             for one in kept.findings(run)
         ]  # fmt: skip
@@ -83,11 +85,25 @@ def show(name: str, store: Path, as_json: bool) -> int:
         return Exit.DONE
     table = Table("", "", title=name)
     for key, value in {**chosen, **figures}.items():
-        table.add_row(escape(key), escape(str(value)))
+        table.add_row(escape(key.replace("_", " ")), escape(_plainly(value)))
     options.console().print(table)
     for one in found:
-        click.echo(f"page {one['number']}: {one['signature']} ({one['state']})")
+        click.echo(f"finding {one['id']}, page {one['number']}: {one['signature']} ({one['state']})")
     return Exit.DONE
+
+
+def _plainly(value: object) -> str:
+    """Without what only those who write programs read."""
+    match value:
+        case None | "" | [] | {}:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return ", ".join(f"{key} {_plainly(one)}" for key, one in value.items())
+        case list():
+            return ", ".join(map(_plainly, value))
+    return str(value)
 
 
 @cli.command()

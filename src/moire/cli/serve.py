@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from ..browsers import shelf
+from ..browsers.names import short
 from ..nouns import Exit
-from ..store import Store
+from ..store import DATABASE, Store
 from ..web.server import Monitor
 from . import options
 from .root import cli, run
@@ -30,10 +31,13 @@ def serve(store: Path, port: int) -> int:
     Example:
       moire serve --store runs
     """
+    if not (store / DATABASE).exists():
+        click.echo(f"Nothing was hunted for in {store} yet: it is made now.", err=True)
     with Store(store):
         # A folder that is none is told of now.
         pass
-    run(_serve(Monitor(store, [build.name for build in shelf.installed()]), port))
+    installed = shelf.installed()
+    run(_serve(Monitor(store, [short(build, installed).name for build in installed]), port))
     return Exit.DONE
 
 

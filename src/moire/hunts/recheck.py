@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..browsers.lab import Lab
@@ -15,19 +16,30 @@ from ..pixels import measure
 from ..store import Check, Finding, Run, case_of
 from ..store.blobs import Blobs
 
-FIXED, STILL = "fixed", "still there"
+FIXED, STILL, NOT_THERE = "fixed", "still there", "not there"
 
 
-def beside(run: Run, finding: Finding, new: Build, resolve: Callable[[str], Build]) -> list[Build]:
-    """The builds that the finding is looked at in: a new one takes the place of an old one."""
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The builds that a finding is looked at in; `new`, which is asked about, is in the place of `old`."""
+
+    builds: Sequence[Build]
+    new: Build
+    old: str
+
+
+def beside(run: Run, finding: Finding, new: Build, resolve: Callable[[str], Build]) -> Beside:
     settings = run.settings
     if run.kind == "update":
-        return [new]
+        return Beside([new], new, finding.build)
     # A name without a version may stand for another build today.
     named = zip(settings["builds"], settings["versions"], strict=False)
     pool = [f"{name}@{version}" if re.fullmatch("[a-z]+", name) else name for name, version in named]
     if run.kind != "consensus":
-        return [resolve((finding.details.get("step") or pool)[0]), new]
+        base, changed = (finding.details.get("step") or pool)[:2]
+        if new.same_program(resolve(base)):
+            raise UsageError(f"{new.name} is what changed since is told from.", "Give a newer one.")
+        return Beside([resolve(base), new], new, changed)
     old = [resolve(name) for name in pool]
     kin = [build for build in old if build.engine == new.engine]
     if not kin:
@@ -35,16 +47,35 @@ def beside(run: Run, finding: Finding, new: Build, resolve: Callable[[str], Buil
         raise UsageError(words, f"It was a hunt with {', '.join(settings['builds'])}: give one of those.")
     # Of several versions, the new one is where the one at fault was, or the last.
     place = ([build for build in kin if build.name in finding.details.get("at_fault", ())] or kin)[-1]
-    return [new if build is place else build for build in old]
+    # With itself it would agree whatever it shows.
+    others = [build for build in old if build is not place and not build.same_program(new)]
+    if not others:
+        own = next(build for build in old if build.same_program(new))
+        return Beside(old, own, own.name)
+    return Beside([new if build is place else build for build in old if build in (place, *others)], new, place.name)
 
 
-async def recheck(lab: Lab, run: Run, finding: Finding, builds: Sequence[Build], new: Build, blobs: Blobs) -> Check:
-    """`builds` are those of `beside`, and `new` is the one that is asked about."""
+async def recheck(lab: Lab, run: Run, finding: Finding, among: Beside, blobs: Blobs) -> Check:
     case = case_of(blobs, finding)
-    verdict, pictures = await _judged(lab, run.settings, run.kind, case, builds, new)
-    words = verdict.kind if verdict.kind not in ("same", finding.kind) else FIXED if verdict.kind == "same" else STILL
-    names = [build.name for build in builds]
+    verdict, pictures = await _judged(lab, run.settings, run.kind, case, among.builds, among.new)
+    words: str = verdict.kind
+    if verdict.kind == finding.kind:
+        words = STILL
+    elif verdict.kind == "same":
+        # What an older build does not have was not mended there.
+        words = NOT_THERE if _is_older(run, among) else FIXED
+    names = [build.name for build in among.builds]
     return Check(names, words, verdict.reason, {name: blobs.add(png) for name, png in pictures.items()})
+
+
+def _is_older(run: Run, among: Beside) -> bool:
+    versions = dict(zip(run.settings["builds"], run.settings.get("versions", ()), strict=False))
+    old = versions.get(among.old) or among.old.partition("@")[2]
+    return among.old.startswith(among.new.engine) and _dotted(among.new.version) < _dotted(old)
+
+
+def _dotted(version: str) -> list[int]:
+    return [int(part) for part in re.findall("[0-9]+", version)]
 
 
 async def _judged(

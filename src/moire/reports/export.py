@@ -23,10 +23,11 @@ _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Files by name, and what could not be made, with the reason."""
+    """Files by name, what could not be made, with the reason, and what is to be known of what was."""
 
     files: Mapping[str, bytes]
     left_out: Mapping[str, str]
+    notes: Sequence[str] = ()
 
 
 Found = Sequence[tuple[int, Finding]]
@@ -49,7 +50,7 @@ def _junit(store: Store, run: Run, found: Found) -> Exported:
     for id, one in found:
         name = _plain(f"finding {id}: {one.signature or one.kind}")
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"moire.{run.kind}", "name": name})
-        told = {"message": _plain(one.details.get("reason") or one.kind), "type": one.kind}
+        told = {"message": _plain(_seen(one)), "type": one.kind}
         failure = ElementTree.SubElement(case, "failure", told)
         failure.text = _plain(_facts(store, run, one) + "\n\n" + _page(store, one))
     whole = ElementTree.Element("testsuites")
@@ -73,16 +74,18 @@ def _wptreport(store: Store, run: Run, found: Found) -> Exported:
 
 def _report(run: Run, build: str, found: Found, begun: float) -> dict[str, Any]:
     product, _, version = build.partition("@")
+    versions = dict(zip(run.settings["builds"], run.settings.get("versions", ()), strict=False))
     results = [
         {
             "test": f"/moire/{run.name}/{id}{records.end(one.details)}", "subtests": [], "duration": 0,
             "status": {"crashed": "CRASH", "hung": "TIMEOUT"}.get(one.kind, "FAIL"),
-            "message": f"{one.signature}: {one.details.get('reason', '')}".strip(": "),
+            "message": f"{one.signature}: {_seen(one)}",
         }
         for id, one in found
     ]  # fmt: skip
     return {
-        "run_info": {"product": product, "browser_version": version, "os": "linux", "moire_run": run.name},
+        "run_info": {"product": product, "browser_version": versions.get(build) or version, "os": "linux",
+                     "moire_run": run.name},
         "results": results, "time_start": int(begun), "time_end": int(begun + run.seconds * 1000),
     }  # fmt: skip
 
@@ -98,7 +101,7 @@ def _csv(store: Store, run: Run, found: Found) -> Exported:
         writer.writerow([
             id, run.name, run.kind, one.number, one.build, one.kind, one.state, one.signature,
             records.impact(details), details.get("stage", ""), details.get("element", ""),
-            " ".join(details.get("properties", ())), before, after, details.get("bug", ""),
+            " ".join(details.get("properties") or details.get("declared", ())), before, after, details.get("bug", ""),
         ])  # fmt: skip
     return _one("findings.csv", out.getvalue().encode("utf-8", "replace"))
 
@@ -138,6 +141,7 @@ def _wpt(store: Store, run: Run, found: Found) -> Exported:
 
 
 # How each tracker wants to be told.
+_ENGINES = {"chromium": "chromium", "mozilla": "firefox", "webkit": "webkit"}
 _TRACKERS: Mapping[str, tuple[str, str, str, str]] = {
     "chromium": ("Steps to reproduce the problem", "What is the expected behavior?", "What went wrong?", "Version"),
     "mozilla": ("Steps to reproduce", "Expected results", "Actual results", "Build"),
@@ -148,7 +152,10 @@ _TRACKERS: Mapping[str, tuple[str, str, str, str]] = {
 def _markdown(tracker: str) -> Callable[[Store, Run, Found], Exported]:
     def make(store: Store, run: Run, found: Found) -> Exported:
         bugs = {f"finding-{id}.md": _bug(store, run, one, tracker) for id, one in found}
-        return Exported({name: text.encode("utf-8", "replace") for name, text in bugs.items()}, {})
+        engine = _ENGINES[tracker]
+        others = [id for id, one in found if not any(name.startswith(engine) for name in _names(run, one))]
+        notes = [f"finding {id} is of no {engine}: is {tracker} the right tracker?" for id in others]
+        return Exported({name: text.encode("utf-8", "replace") for name, text in bugs.items()}, {}, notes)
 
     return make
 
@@ -182,19 +189,36 @@ def _said(run: Run, one: Finding) -> tuple[str, str]:
     if run.kind == "update":
         return (
             "The page looks as it does when its final state is loaded afresh.",
-            f"It looks different: {details.get('reason', '')}".rstrip(": ") + ".",
+            f"It looks different: {_seen(one)}.",
         )
     if run.kind == "consensus":
         odd = ", ".join(details.get("at_fault", ())) or one.build
-        return "All browsers show the page alike.", f"{odd}: {details.get('category', one.kind)}."
+        return "All browsers show the page alike.", f"{odd}: {details.get('category', one.kind)}; {_seen(one)}."
     before, after = (details.get("step") or run.settings["builds"])[:2]
-    return f"The page looks as in {before}.", f"It looks different since {after}."
+    return f"The page looks as in {before}.", f"It looks different since {after}: {_seen(one)}."
+
+
+def _seen(one: Finding) -> str:
+    """What anyone would see, rather than which measure said so."""
+    if one.kind in ("crashed", "hung"):
+        return f"the browser {one.kind}"
+    where = f" of {one.details['element']}" if one.details.get("element") else ""
+    pixels = records.impact(one.details)
+    if not pixels:
+        return str(one.details.get("reason") or one.kind)
+    most = one.details.get("figures", {}).get("max_difference")
+    return f"{pixels:,} pixels{where} differ{f', by {most} of 255 at the most' if most else ''}"
 
 
 def _versions(run: Run, one: Finding) -> str:
     versions = dict(zip(run.settings["builds"], run.settings.get("versions", ()), strict=False))
-    names = one.details.get("step") or run.settings["builds"]
+    names = _names(run, one)
     return "\n".join(f"- {name}{f' ({versions[name]})' if versions.get(name) else ''}" for name in names)
+
+
+def _names(run: Run, one: Finding) -> Sequence[str]:
+    """The builds that it is about."""
+    return one.details.get("step") or ([one.build] if run.kind == "update" else run.settings["builds"])
 
 
 def _facts(store: Store, run: Run, one: Finding) -> str:

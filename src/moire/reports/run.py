@@ -47,6 +47,8 @@ def write(store: Store, run: Run, place: Path) -> Path:
     whole = {
         "run": run.name, "kind": run.kind, "settings": records.settings(run), "summary": records.summary(store, run),
         "primitives": records.primitives(found), "findings": told,
+        # Apart from the findings, which are the same whenever the same is hunted for.
+        "ids": {record["name"]: ids[one.number, one.build] for record, one in zip(told, shown, strict=True)},
     }  # fmt: skip
     (place / "report.json").write_text(json.dumps(whole, indent=1), "utf-8")
     if run.settings.get("config"):

@@ -56,8 +56,11 @@ class LivePlaces:
 
     def pages(self, id: int, finding: Finding) -> Mapping[str, str]:
         end = records.end(finding.details)
-        found = {"page": "page", **({"before reduction": "before"} if "before" in finding.details else {})}
-        return {words: f"{self._address}/page/{id}/{name}{end}" for words, name in found.items()}
+        details = finding.details
+        found = {"page": f"page{end}"} if "page" in details else {}
+        found |= {"before reduction": f"before{end}"} if "before" in details else {}
+        found |= {"operations": "update.json"} if details.get("update", "[]") != "[]" else {}
+        return {words: f"{self._address}/page/{id}/{name}" for words, name in found.items()}
 
     def charts(self, run: str, names: Sequence[str]) -> list[str]:
         return [f"{self._address}/chart/{run}/{name}.svg" for name in names]
@@ -105,6 +108,8 @@ class Content:
 
         def read(store: Store) -> bytes | None:
             name, finding = store.finding(id)
+            if path == "update.json":
+                return records.lines(finding.details.get("update", "[]")).encode()
             case = case_of(store.blobs, finding)
             end = records.end(finding.details)
             if path == f"before{end}" and "before" in finding.details:

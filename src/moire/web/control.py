@@ -62,22 +62,36 @@ class Begun:
         self._looking: set[asyncio.subprocess.Process] = set()
 
     async def hunt(self, facts: dict[str, Any]) -> str:
-        """The name of a run, once there is one."""
-        words = hunt_words(facts)
+        """The name of a run, once there is one that is going."""
         taken = await self._reader(lambda store: {run.name for run in store.runs()})
-        name = next(name for n in range(1, len(taken) + 2) if (name := f"{words[0]}-{n}") not in taken)
+        if "resume" in facts:
+            name = str(facts["resume"])
+            if name not in taken:
+                raise UsageError(f"There is no run {name}.", "Choose one that is there.")
+            words = ["--resume", name]
+        else:
+            words = hunt_words(facts)
+            name = next(name for n in range(1, len(taken) + 2) if (name := f"{words[0]}-{n}") not in taken)
+            words += ["--name", name]
         log = self._folder / f"{name}.log"
         with _made(log) as out:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "moire.cli", "hunt", *words, "--name", name, "--store", str(self._folder),
+                sys.executable, "-m", "moire.cli", "hunt", *words, "--store", str(self._folder),
                 stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
             )  # fmt: skip
         ended = asyncio.create_task(process.wait())
-        while name not in await self._reader(lambda store: {run.name for run in store.runs()}):
+
+        def going(store: Store) -> bool:
+            return any(run.name == name and store.state(run) == "running" for run in store.runs())
+
+        while not await self._reader(going):
             # The store tells nobody of a change.
             await asyncio.wait([ended], timeout=_A_MOMENT)
             if ended.done():
+                if not process.returncode:
+                    break
                 said = log.read_text("utf-8", "replace").strip().splitlines()
+                log.unlink(missing_ok=True)
                 raise UsageError(said[-1] if said else "The hunt ended at once.", "")
         return name
 
@@ -122,7 +136,7 @@ def _made(file: Path) -> BinaryIO:
 def hunt_words(facts: dict[str, Any]) -> list[str]:
     """A hunt as its command line has it; nothing of what a page sends is taken for an option."""
     kind, builds = facts.get("kind"), _names(facts.get("builds"))
-    if kind not in ("update", "consensus", "change") or not builds:
+    if kind not in ("update", "consensus", "change", "regression") or not builds:
         raise UsageError("No hunt or build is named.", "Choose what to look for, and a build.")
     try:
         minutes, seed = int(facts.get("minutes", 0)), int(facts.get("seed", 1))
@@ -130,10 +144,13 @@ def hunt_words(facts: dict[str, Any]) -> list[str]:
         raise UsageError("Minutes and seed are numbers.", "Write for example 10 and 1.") from None
     if minutes < 1 or seed < 0:
         raise UsageError("Minutes and seed are numbers from 1 and 0 on.", "Write for example 10 and 1.")
-    if kind == "change" and len(builds) != 2:
-        raise UsageError("A change is one between two builds.", "Choose two.")
-    named = ["--base", builds[0], "--new", builds[1]] if kind == "change" else builds
-    return [kind, *named, "--time", f"{minutes}m", "--seed", str(seed)]
+    between = kind in ("change", "regression")
+    if between and len(builds) != 2:
+        raise UsageError(f"A {kind} is one between two builds.", "Choose two.")
+    named = ["--base", builds[0], "--new", builds[1]] if between else builds
+    # Whoever presses a button does not expect builds to be fetched.
+    more = ["--installed"] if kind == "regression" else []
+    return [kind, *named, *more, "--time", f"{minutes}m", "--seed", str(seed)]
 
 
 def _names(value: object) -> list[str]:

@@ -105,7 +105,7 @@
 
   const always = new Set(['html', 'head', 'body', 'style', 'id', 'class']);
   const matrix = (rows, kind, title, run) => {
-    const counts = M.count(rows.flatMap(row => [...new Set((row[kind] || []).map(pair => pair.join(' ')))]));
+    const counts = M.count(rows.flatMap(row => [...new Set((row[kind] || []).filter(pair => !pair.some(one => always.has(one))).map(pair => pair.join(' ')))]));
     const tags = M.most([...counts].reduce((all, [pair, n]) => all.set(pair.split(' ')[0], (all.get(pair.split(' ')[0]) || 0) + n), new Map())).map(([tag]) => tag).slice(0, 30);
     const others = [...new Set([...counts.keys()].map(pair => pair.split(' ')[1]))].sort();
     return h('section', {}, h('h2', {}, title), others.length ? M.table(['', ...tags], others.map(other => [other, ...tags.map(tag => {
@@ -124,7 +124,7 @@
         h('p', {}, `What the pages of ${M.number(rows.length)} findings have in them, reduced where they could be.`),
         h('div', {class: 'columns'}, [counts('Tags', 'tag'), counts('Attributes', 'attribute'), counts('Properties', 'property')].map(([title, found], n) =>
           h('section', {}, h('h2', {}, title), M.table(['', 'findings'], found.slice(0, 100).map(([name, count]) =>
-            [M.anchor(name, 'findings', '', {run, [['tag', 'attribute', 'property'][n]]: name, each: '1'}), count]))))),
+            [name, count].map(words => M.anchor(String(words), 'findings', '', {run, [['tag', 'attribute', 'property'][n]]: name, each: '1'}))))))),
         matrix(rows, 'attributes', 'Tag × attribute', run), matrix(rows, 'styled', 'Tag × property', run),
       ];
     },

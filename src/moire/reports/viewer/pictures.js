@@ -42,22 +42,24 @@ M.pictures = one => {
     const [a, b] = [urls.get(state.a), urls.get(state.b)];
     const over = style => {
       const made = frame(state.a, a, {class: 'frame over'});
-      made.append(h('img', {src: b, alt: state.b, class: 'top', style}));
+      // Above the lower picture, and below the outline.
+      made.querySelector('img').after(h('img', {src: b, alt: state.b, class: 'top', style}), h('div', {class: 'line', hidden: state.mode !== 'Slider'}));
       return made;
     };
-    const range = words => h('label', {}, words, h('input', {type: 'range', min: 0, max: 100, value: state.part,
-      oninput: event => { state.part = +event.target.value; top(); }}));
+    const range = words => h('label', {}, h('input', {type: 'range', min: 0, max: 100, value: state.part,
+      oninput: event => { state.part = +event.target.value; top(); }}), words);
     const top = () => {
       const image = place.querySelector('.top');
       if (!image) return;
       if (state.mode === 'Slider') image.style.setProperty('clip-path', `inset(0 0 0 ${state.part}%)`);
+      place.querySelector('.line').style.setProperty('left', `${state.part}%`);
       if (state.mode === 'Onion skin') image.style.setProperty('opacity', state.part / 100);
     };
     const made = {
       'Side by side': () => h('div', {class: 'side'}, one.pictures.map(([name, url]) => named(name, url))),
       'Flip': () => named(state.flipped ? state.b : state.a, state.flipped ? b : a, {onclick: () => flip(), title: 'Click to flip'}),
-      'Slider': () => h('figure', {}, over({}), range(`${state.a} left of the line, ${state.b} right of it`)),
-      'Onion skin': () => h('figure', {}, over({}), range(`from ${state.a} to ${state.b}`)),
+      'Slider': () => h('figure', {class: 'ranged'}, over({}), range(`${state.a} left of the line, ${state.b} right of it`)),
+      'Onion skin': () => h('figure', {class: 'ranged'}, over({}), range(`from ${state.a} to ${state.b}`)),
       'Difference': () => {
         const found = one.differences.find(([x, y]) => [x, y].sort().join() === [state.a, state.b].sort().join());
         return found ? h('figure', {}, frame('difference', found[2]),

@@ -17,11 +17,11 @@
   const bar = run => share(run) === null ? null : h('progress', {max: 1, value: Math.min(1, share(run)), 'aria-label': 'done'});
 
   const list = () => M.config.runs.length ? M.table(
-    ['run', 'kind', 'builds', 'state', 'begun', 'pages', 'a second', 'findings', 'of kinds', ''],
+    ['run', 'state', 'findings', 'of kinds', 'done', 'pages', 'a second', 'kind', 'builds', 'begun'],
     [...M.config.runs].reverse().map(run => [
-      M.anchor(run.name, 'run', run.name), run.kind, run.builds.join(', '), state(run), run.begun.replace('T', ' ').slice(0, 16),
-      M.number(run.pages), rate(run).toFixed(1), M.anchor(M.number(run.findings), 'findings', '', {run: run.name}),
-      M.number(run.signatures), h('span', {}, bar(run), ' ', left(run)),
+      M.anchor(run.name, 'run', run.name), state(run), M.anchor(M.number(run.findings), 'findings', '', {run: run.name}),
+      M.number(run.signatures), h('span', {}, bar(run), ' ', left(run)), M.number(run.pages), rate(run).toFixed(1), run.kind,
+      run.builds.join(', '), run.begun.replace('T', ' ').slice(0, 16),
     ]), {class: 'runs'}) : h('p', {}, 'There are no runs yet. ', h('code', {}, 'moire hunt --help'), ' says how to begin one.');
 
   const form = () => {
@@ -34,12 +34,14 @@
       facts.builds = [...event.target.builds.selectedOptions].map(one => one.value);
       try {
         const {name} = await M.ask('begin', facts);
+        M.say('');
         location.hash = M.link('run', name);
       } catch (error) { M.say(error.message, true); }
     }},
     field('Look for', 'kind', {}, h('option', {value: 'update'}, 'pages that scripts change (update)'),
-      h('option', {value: 'consensus'}, 'the browser that disagrees (consensus)'), h('option', {value: 'change'}, 'changes between two builds (change)')),
-    field('in', 'builds', {multiple: true, required: true, size: Math.min(8, M.config.builds.length || 1)}, M.config.builds.map(option)),
+      h('option', {value: 'consensus'}, 'the browser that disagrees (consensus)'), h('option', {value: 'change'}, 'changes between two builds (change)'),
+      h('option', {value: 'regression'}, 'regressions between two builds (regression)')),
+    field('in', 'builds', {multiple: true, required: true, size: Math.min(8, M.config.builds.length || 1), title: 'With Ctrl, several. A consensus wants two or more; of two for changes and regressions, the upper is the one before.'}, M.config.builds.map(option)),
     field('for minutes', 'minutes', {type: 'number', min: 1, value: 10, required: true}),
     field('seed', 'seed', {type: 'number', min: 0, value: 1, required: true}),
     h('button', {}, 'Begin')));
@@ -54,6 +56,9 @@
   const kinds = {same: 'same', different: 'different', crashed: 'crashed', hung: 'hung', flaky: 'flaky', untestable: 'untestable'};
 
   const controls = run => {
+    if (['stopped', 'broken off'].includes(run.state)) return h('p', {class: 'controls'},
+      M.may() ? M.button('Go on', async () => { await M.ask('begin', {resume: run.name}); M.later?.(0); }) : null,
+      ' It goes on where it was, also with ', h('code', {}, `moire runs resume ${run.name}`), '.');
     if (!M.may() || !['running', 'paused'].includes(run.state)) return null;
     const ask = what => async button => { await M.ask('control', {run: run.name, what}); button.blur(); };
     return h('p', {class: 'controls'}, run.state === 'paused' ? M.button('Go on', ask('go-on')) : M.button('Pause', ask('pause')),

@@ -115,8 +115,11 @@ def simpler(text: str) -> Asking:
             if name in now[n]:
                 smaller = yield from _smaller(now[n], name, put)
                 now[n] = now[n].but(**{name: smaller})
+        # What comes after it is no plainer: each would be taken in turn, for ever.
         for other in _plainer(now[n]):
-            if other != now[n] and (yield put(other)):
+            if other == now[n]:
+                break
+            if (yield put(other)):
                 now[n] = other
                 break
     return joined(now, html)
