@@ -19,6 +19,7 @@ from moire.cli.root import cli
 from moire.grammar.model import children
 from moire.hunts.begin import hunt
 from moire.hunts.consensus import ConsensusHunt, Trials
+from moire.hunts.here import Here
 from moire.hunts.run import Budget, Switch, Told, follow
 from moire.nouns import Build, Case, Environment, Failure, Outcome, Shot, UsageError
 from moire.oracles.consensus import Consensus, Pool, Rule, begins, but_blank, conclude, decide, judge
@@ -318,7 +319,7 @@ async def _followed(store: Store, name: str, weights: dict[str, int], *budgets: 
     for pages in budgets:
         going = hunt("consensus", settings, builds, store)
         async with Lab(builds) as lab:
-            await follow(store, run, going, lab, Budget(pages), Switch(), Told())
+            await follow(store, run, going, Here(lab, going), Budget(pages), Switch(), Told())
     assert isinstance(going, ConsensusHunt) and (budgets[-1] or not going.more(store.next_page(run)))
     told = ("page", "run", "iteration", "lowered")
     return [(one.number, one.signature, *(one.details[key] for key in told)) for one in store.findings(run)]

@@ -13,8 +13,8 @@ import pytest
 from conftest import SHARED, build
 from moire.browsers import history
 from moire.browsers.lab import Lab, LabOptions
+from moire.hunts.finding import Judged, facts
 from moire.hunts.regression import RegressionHunt
-from moire.hunts.run import Judged, facts
 from moire.hunts.source import Source
 from moire.nouns import Build, Case, Failure, Outcome, Shot, UsageError, Verdict
 from moire.oracles import feature, interop, regression

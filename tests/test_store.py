@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 from moire.browsers.lab import Lab
-from moire.hunts.run import Budget, Judged, Switch, Told, confirmed, facts, follow, nothing_more
+from moire.hunts.finding import Judged, Prospect, confirmed, facts
+from moire.hunts.here import Here
+from moire.hunts.run import Budget, Switch, Told, follow, nothing_more
 from moire.nouns import Build, Case, UsageError, Verdict, operation
 from moire.pixels import encode
 from moire.reports.run import write
@@ -174,9 +176,12 @@ class _Once:
     async def judge(self, lab: object, case: Case) -> list[Judged]:
         return [Judged(case, "b", Verdict("same"))]
 
-    async def look_into(self, lab: object, judged: Judged, number: int, known: object, shown: object) -> Finding:
+    async def look_into(self, lab: object, judged: Judged, enough: object, shown: object) -> Prospect:
         self.looked.append(judged)
-        return Finding(number, judged.build, "example", "different", "words", {})
+        return Prospect(judged, judged, "words")
+
+    def place(self, prospect: Prospect, number: int, known: object) -> Finding:
+        return Finding(number, prospect.found.build, "example", "different", prospect.signature, {})
 
     def learn(self, known: object, number: int) -> None:
         return None
@@ -219,12 +224,12 @@ async def test_a_run_that_is_stopped_while_it_waits_is_not_done(tmp_path: Path) 
         run = store.begin("update", "", {})
         switch = Switch()
         switch.going.clear()
-        following = asyncio.create_task(follow(store, run, _Once(), Lab([]), Budget(), switch, Told()))
+        following = asyncio.create_task(follow(store, run, _Once(), Here(Lab([]), _Once()), Budget(), switch, Told()))
         await asyncio.sleep(0)
         assert store.run("update-1").state == "paused"
         switch.stop.set()
         assert not await following and store.run("update-1").state == "running"
-        assert await follow(store, run, _Once(), Lab([]), Budget(pages=4), Switch(), Told())
+        assert await follow(store, run, _Once(), Here(Lab([]), _Once()), Budget(pages=4), Switch(), Told())
 
 
 def test_a_store_of_an_earlier_moire_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -258,8 +263,7 @@ async def test_what_was_confirmed_is_looked_into_after_a_break_whatever_is_seen_
         judged = Judged(Case(b"<p>", seed=1), "b", Verdict("different", "why"), [("updated", PNG)])
         store.keep(run, confirmed(store.blobs, 1, judged))
         hunt = _Once()
-        lab = Lab([])
-        assert await follow(store, run, hunt, lab, Budget(pages=4), Switch(), Told())
+        assert await follow(store, run, hunt, Here(Lab([]), hunt), Budget(pages=4), Switch(), Told())
         assert [(one.verdict.reason, one.pictures) for one in hunt.looked] == [("why", [("updated", PNG)])]
         assert [(one.number, one.state) for one in store.findings(run)] == [(1, "example")]
         assert store.next_page(run) == 4

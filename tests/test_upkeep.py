@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moire.hunts.run import Judged, facts
+from moire.hunts.finding import Judged, facts
 from moire.nouns import Case, UsageError, Verdict
 from moire.pixels import encode
 from moire.reports.run import write

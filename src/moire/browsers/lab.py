@@ -18,7 +18,7 @@ from typing import Generic, Literal, TypeVar
 
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
 from ..serve import Blocker, PageServer
-from . import shelf
+from . import memory, shelf
 from .drivers.base import BrowserGone, Disturbed, DriverError, Tab, TabCrashed, Unsupported, Untestable
 from .launch import Launcher
 from .network import Network
@@ -41,7 +41,8 @@ TABS = {"chromium": 4, "firefox": 4, "webkit": 1, "webdriver": 1, "command": 1}
 @dataclass(frozen=True, slots=True)
 class LabOptions:
     """`processes` and `tabs` of 0 mean "as many as suit the machine and the build". For `long` work, an engine that
-    draws one page at a time gets two processes, which take some time to start: it mostly waits for frames."""
+    draws one page at a time gets two processes, which take some time to start: it mostly waits for frames. `memory` is
+    how many bytes all browsers together may hold; 0, as many as there are."""
 
     deadline: float = 15.0
     processes: int = 0
@@ -49,6 +50,7 @@ class LabOptions:
     recycle_after: int = 1000
     serve_host: str = ""
     long: bool = False
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,13 @@ class Station:
 
     def _berth(self, recycle_after: int = 0, *, screening: bool = False) -> Berth:
         launch = partial(self._lab.launcher.launch, self.build, screening=screening)
-        return Berth(launch, recycle_after or self._lab.options.recycle_after, self.health, self._lab.closing)
+        return Berth(
+            launch,
+            recycle_after or self._lab.options.recycle_after,
+            self.health,
+            self._lab.closing,
+            self._lab.processes,
+        )
 
     async def start(self) -> None:
         await self._crew.start()
@@ -186,11 +194,14 @@ class Station:
             self.health.hangs += 1
             process.retire()
             raise _Hung("not done before the deadline") from None
-        except TabCrashed:
-            self.health.crashes += 1
-            raise
-        except BrowserGone:
-            process.retire()
+        except (BrowserGone, TabCrashed) as error:
+            if process.ended:
+                # Who was in it may have had no part in it: alone, it will show.
+                raise Disturbed(process.ended) from None
+            if isinstance(error, TabCrashed):
+                self.health.crashes += 1
+            else:
+                process.retire()
             raise
 
     async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]]) -> Visit[T] | Failure:
@@ -239,6 +250,8 @@ class Lab:
         self.blocker = Blocker()
         self.launcher: Launcher
         self._stations: dict[Build, Station] = {}
+        # All that run.
+        self.processes: set[Process] = set()
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Lab:
@@ -269,6 +282,9 @@ class Lab:
             station = Station(self, build, processes, tabs)
             self._stations[build] = station
             self._stack.push_async_callback(station.close)
+        if self.options.memory:
+            watching = asyncio.create_task(memory.watch(self.processes, self.options.memory, self.closing))
+            self._stack.push_async_callback(_ended, watching)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -342,6 +358,11 @@ class Lab:
     def health(self, build: Build) -> Health:
         station = self._stations.get(build)
         return station.health if station is not None else Health()
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 def _check_size(build: Build, environment: Environment, png: bytes) -> None:

@@ -46,6 +46,8 @@ class Warden:
             [sys.executable, "-I", "-S", warden_script.__file__, str(self.folder), self.marker],
             stdin=subprocess.PIPE,
             start_new_session=True,
+            # Whoever ends this process by its marker leaves the watcher to clear up.
+            env={name: value for name, value in os.environ.items() if name != MARKER},
         )
 
     def tell(self, line: str) -> None:

@@ -55,6 +55,8 @@ class Process:
         self._browser = browser
         self._spare: dict[Environment, list[tuple[Tab, int]]] = {}
         self._retired = False
+        # Why it was ended, by nobody's fault but perhaps its pages'.
+        self.ended = ""
         self.pages = 0
         self.shown = 0
 
@@ -62,8 +64,17 @@ class Process:
     def usable(self) -> bool:
         return not self._retired and self._browser.alive
 
+    @property
+    def groups(self) -> Sequence[int]:
+        return self._browser.groups
+
     def retire(self) -> None:
         self._retired = True
+
+    async def end(self, why: str) -> None:
+        """Now, whatever it shows."""
+        self.ended = why
+        await self.close()
 
     @asynccontextmanager
     async def fresh_tab(self, environment: Environment) -> AsyncIterator[Tab]:
@@ -114,12 +125,15 @@ class Berth:
     """A place for one process at a time, which starts, replaces and ends it."""
 
     def __init__(
-        self, launch: Callable[[], Awaitable[Browser]], recycle_after: int, health: Health, closing: asyncio.Event
-    ) -> None:
+        self, launch: Callable[[], Awaitable[Browser]], recycle_after: int, health: Health, closing: asyncio.Event,
+        everyone: set[Process],
+    ) -> None:  # fmt: skip
+        """`everyone` are the processes of all berths."""
         self._launch = launch
         self._recycle_after = recycle_after
         self._health = health
         self._closing = closing
+        self._everyone = everyone
         self._starting = asyncio.Lock()
         self._current: Process | None = None
         self._all: set[Process] = set()
@@ -143,6 +157,7 @@ class Berth:
                 await self._end(old)
             self._current = Process(await self._start())
             self._all.add(self._current)
+            self._everyone.add(self._current)
             return self._current
 
     @asynccontextmanager
@@ -192,6 +207,7 @@ class Berth:
         if process in self._all:
             await process.close()
             self._all.discard(process)
+            self._everyone.discard(process)
 
     async def close(self) -> None:
         await asyncio.gather(*(self._end(process) for process in list(self._all)))

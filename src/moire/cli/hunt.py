@@ -30,12 +30,11 @@ from .root import cli
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The resumed run's report.")
 @click.option("--fail-on-finding", is_flag=True, help="Exit 1 when the resumed run has found anything.")
 @options.store_option
-@options.lab_options
+@hunting.means_options
 @click.pass_context
 def hunt(
-    context: click.Context, resume: str | None, output: Path | None, fail_on_finding: bool, store: Path,
-    deadline: float, serve_host: str,
-) -> int:  # fmt: skip
+    context: click.Context, /, resume: str | None, output: Path | None, fail_on_finding: bool, store: Path, **means: Any
+) -> int:
     """Hunt for rendering bugs.
 
     The first Ctrl-C ends a hunt in order, with its report; a second one at once. Either way, and after a kill,
@@ -59,7 +58,7 @@ def hunt(
         return Exit.DONE
     if resume is None:
         raise UsageError("There is nothing to hunt for.", "Run `moire hunt --help`.")
-    return hunting.resume(resume, store, output, fail_on_finding, options.lab(deadline, serve_host))
+    return hunting.resume(resume, store, output, fail_on_finding, hunting.Means.of(**means))
 
 
 @hunt.command()

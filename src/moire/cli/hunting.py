@@ -10,21 +10,25 @@ import shlex
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ..browsers.lab import Lab, LabOptions
+from ..browsers.supervise import Health
 from ..hunts import begin
 from ..hunts.consensus import ConsensusHunt
-from ..hunts.run import GO_ON, PAUSE, Hunt, Judged, Switch, Told, follow
+from ..hunts.finding import Judged
+from ..hunts.here import Here
+from ..hunts.run import GO_ON, PAUSE, Hunt, Switch, Told, Workers, follow
 from ..nouns import Build, Exit, MoireError, UsageError
 from ..reports.run import write
-from ..store import BISECT, BLOBS, Finding, Run, Store
+from ..store import BISECT, BLOBS, Finding, Run, Store, earlier
 from ..triage.bisect import Visits
 from . import config, options, sources
 from .progress import pages as page_progress
@@ -35,6 +39,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*")
+# Bytes that one browser holds for itself before it shows anything, and some for what it shows.
+LEAST_MEMORY = 300_000_000
 
 
 def seconds(_context: click.Context, _option: click.Parameter, text: str | None) -> float:
@@ -53,6 +59,13 @@ def run_options(function: F) -> F:
         [
             click.option("--pages", type=click.IntRange(1), help="How many pages to show; 500 if no --time is given."),
             click.option("--time", "seconds", callback=seconds, metavar="TIME", help="How long: 90s, 30m, 8h."),
+            click.option("--findings", type=click.IntRange(1), help="End after so many kinds of findings."),
+            click.option(
+                "--disk",
+                callback=options.size,
+                metavar="SIZE",
+                help="How large the store may get: 500M, 20G. What nobody will miss goes first, findings never.",
+            ),
             click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Same seed, same pages."),
             click.option(
                 "--from", "folder", type=click.Path(path_type=Path), help="Your own pages, a folder, not made ones."
@@ -61,12 +74,49 @@ def run_options(function: F) -> F:
             click.option("--name", default="", help="What to call the run; by default its kind and a number."),
             options.store_option,
             click.option("-o", "--output", type=click.Path(path_type=Path), help="The report; STORE/NAME by default."),
+            click.option("--afresh", is_flag=True, help="Take nothing for known that earlier runs have found."),
             click.option("--fail-on-finding", is_flag=True, help="Exit 1 when anything was found."),
+            means_options,
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def means_options(function: F) -> F:
+    """How a hunt is done, which makes no difference to what it finds."""
+    for option in reversed(
+        [
+            click.option(
+                "--memory", callback=options.size, metavar="SIZE", help="What all browsers together may hold: 4G."
+            ),
+            click.option(
+                "--cluster",
+                default="",
+                metavar="ADDRESS",
+                help="Have the workers of a Dask cluster do it: its scheduler's address, or local:N.",
+            ),
             options.lab_options,
         ]
     ):
         function = option(function)
     return function
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    lab: LabOptions
+    cluster: str = ""
+
+    @classmethod
+    def of(cls, deadline: float, serve_host: str, memory: int, cluster: str) -> Means:
+        if memory and memory < LEAST_MEMORY:
+            raise UsageError(f"{memory} bytes are too little for a browser.", "Give --memory 1G or more.")
+        if cluster and find_spec("distributed") is None:
+            raise UsageError("Dask is not installed.", "Run `pip install 'moire[cluster]'`.")
+        if cluster and serve_host:
+            raise UsageError("--serve-host is for browsers of this machine.", "Leave out --cluster.")
+        return cls(replace(options.lab(deadline, serve_host), memory=memory), cluster)
 
 
 # What there is to show, and what can be changed by script while it is shown.
@@ -87,12 +137,13 @@ def begin_run(
     kind: str, tested: Sequence[str], references: Sequence[str], settings: dict[str, Any],
     shaped: Callable[[dict[str, int]], dict[str, int]], *, pages: int | None, seconds: float, seed: int, size: int,
     measure: str, folder: Path | None, name: str, store: Path, output: Path | None, fail_on_finding: bool,
-    deadline: float, serve_host: str, **how: Any,
+    findings: int | None, disk: int, afresh: bool, deadline: float, serve_host: str, memory: int, cluster: str,
+    **how: Any,
 ) -> int:  # fmt: skip
     own = _own_pages(folder, _CHANGED if kind == "update" else _SHOWN) if folder is not None else []
     builds = options.builds((*tested, *references))
     options.the_measure(measure)
-    lab_options = options.lab(deadline, serve_host)
+    means = Means.of(deadline, serve_host, memory, cluster)
     if name and not _NAME.fullmatch(name):
         raise UsageError(f"--name {name} cannot be a folder's name.", "Use letters, digits and dashes.")
     if name in (BLOBS, BISECT):
@@ -116,23 +167,24 @@ def begin_run(
             "programs": [begin.program(build) for build in builds],
             "pages": pages if pages is not None else (0 if seconds else 500), "seconds": seconds, "seed": seed,
             "size": size, "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own,
+            "findings": findings or 0, "disk": disk, "earlier": "" if afresh else earlier.note(kept, kind),
             "config": config.written(), **settings,
         }  # fmt: skip
         # What cannot be hunted for leaves no run behind.
         begin.hunt(kind, whole, builds, kept)
-        return go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, lab_options)
+        return go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, means)
 
 
 def go(
-    store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, lab: LabOptions
+    store: Store, known: Run, builds: Sequence[Build], output: Path | None, fail_on_finding: bool, means: Means
 ) -> int:
     index: Path | None = None
     with store.writing(known):
         try:
             place = place_for(store, known, output)
-            hunt = begin.hunt(known.kind, known.settings, builds, store, lab, known.name)
+            hunt = begin.hunt(known.kind, known.settings, builds, store, means.lab, known.name)
             store.going(known, "running")
-            run(_hunt(store, known, hunt, builds, lab))
+            run(_hunt(store, known, hunt, builds, means))
         finally:
             if not store.next_page(known) and not store.findings(known):
                 store.forget(known)
@@ -155,7 +207,7 @@ def go(
     return Exit.ERROR if fail_on_finding and bad(found) else Exit.DONE
 
 
-def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, lab: LabOptions) -> int:
+def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, means: Means) -> int:
     with Store(store, make=False) as kept:
         known = kept.run(name)
         if known.state == "done" and not still_open(kept.findings(known)):
@@ -164,7 +216,7 @@ def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, l
             return Exit.ERROR if fail_on_finding and bad(kept.findings(known)) else Exit.DONE
         builds = options.builds(tuple(begin.names(known.settings)))
         begin.check(known.settings, builds)
-        return go(kept, known, builds, output, fail_on_finding, lab)
+        return go(kept, known, builds, output, fail_on_finding, means)
 
 
 def _many(count: int, thing: str) -> str:
@@ -187,20 +239,16 @@ def bad(found: Sequence[Finding]) -> bool:
     return any(one.details.get("bug", True) and "benign" not in one.details for one in found)
 
 
-async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], lab_options: LabOptions) -> None:
+async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], means: Means) -> None:
     begun = time.monotonic()
     done = False
-    # Those that findings are only tried in wait; the others share the machine.
-    share = max(1, (os.cpu_count() or 1) // len(hunt.builds))
-    lab = Lab(builds, replace(lab_options, processes=lab_options.processes or share, long=True))
     budget = begin.budget(known.settings)
     seen: Counter[str] = Counter()
     for (_, verdict), count in store.verdicts(known).items():
         seen[verdict] += count
+    health: dict[str, dict[str, int]] = {}
     try:
-        async with lab:
-            for build in builds:
-                await lab.start(build)
+        async with _workers(known, hunt, builds, means) as workers:
             with waiting("getting pages ready"):
                 # It takes a while to make what makes them.
                 hunt.case(store.next_page(known))
@@ -238,11 +286,43 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], l
                 def fetch(what: str, done: int, total: int | None) -> None:
                     bar.update(task, found=f"fetching {what}")
 
-                told = Told(page, looking, finding, Visits(visit, fetch))
-                done = await follow(store, known, hunt, lab, budget, switch, told)
+                def room(words: str) -> None:
+                    bar.console.print(words, markup=False, highlight=False)
+
+                told = Told(page, looking, finding, room, Visits(visit, fetch))
+                try:
+                    done = await follow(store, known, hunt, workers, budget, switch, told)
+                finally:
+                    health = workers.health()
     finally:
-        notes = {build.name: str(lab.health(build)) for build in builds}
+        notes = {name: str(Health(**counts)) for name, counts in health.items()}
         store.end(known, "done" if done else "stopped", notes)
+
+
+@asynccontextmanager
+async def _workers(known: Run, hunt: Hunt, builds: Sequence[Build], means: Means) -> AsyncIterator[Workers]:
+    """The browsers of this machine, or of a cluster."""
+    if means.cluster:
+        # It takes a while to load, and is an extra.
+        from ..hunts import cluster
+
+        errand = cluster.Errand(known.name, known.kind, known.settings, replace(means.lab, long=True))
+
+        def told(words: str) -> None:
+            click.echo(words, err=True)
+
+        with waiting("starting the cluster"):
+            opening = AsyncExitStack()
+            workers = await opening.enter_async_context(cluster.opened(means.cluster, errand, told))
+        async with opening:
+            yield workers
+        return
+    # Those that findings are only tried in wait; the others share the machine.
+    share = max(1, (os.cpu_count() or 1) // len(hunt.builds))
+    async with Lab(builds, replace(means.lab, processes=means.lab.processes or share, long=True)) as lab:
+        for build in builds:
+            await lab.start(build)
+        yield Here(lab, hunt)
 
 
 @contextmanager

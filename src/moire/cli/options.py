@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -19,6 +20,20 @@ from ..nouns.update import Update, read
 from ..pixels import Measure, measure
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
+_BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def size(_context: click.Context, option: click.Parameter, text: str | None) -> int:
+    """`500M`, `2G`; 0 is without end."""
+    if text is None:
+        return 0
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or not float(found[1]):
+        raise UsageError(f"--{option.name} {text} is no size.", "Write for example 500M or 2G.")
+    return int(float(found[1]) * _BYTES[found[2].lower()])
 
 
 def environment_options(function: F) -> F:

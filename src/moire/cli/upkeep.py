@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..nouns import Exit, UsageError
+from ..nouns import Exit
 from ..store import Store, upkeep
 from ..store.database import Damaged
 from . import hunting, options
 from .progress import counting
 from .runs import runs
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
-_BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-
-
-def size(_context: click.Context, option: click.Parameter, text: str | None) -> int:
-    """`500M`, `2G`; 0 is without end."""
-    if text is None:
-        return 0
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or not float(found[1]):
-        raise UsageError(f"--{option.name} {text} is no size.", "Write for example 500M or 2G.")
-    return int(float(found[1]) * _BYTES[found[2].lower()])
 
 
 def words(count: int) -> str:
@@ -42,15 +29,15 @@ def words(count: int) -> str:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The report; STORE/NAME by default.")
 @click.option("--fail-on-finding", is_flag=True, help="Exit 1 when the run has found anything.")
 @options.store_option
-@options.lab_options
-def resume(name: str, output: Path | None, fail_on_finding: bool, store: Path, deadline: float, serve_host: str) -> int:
+@hunting.means_options
+def resume(name: str, output: Path | None, fail_on_finding: bool, store: Path, **means: Any) -> int:
     """Go on with a run that was broken off, as `moire hunt --resume` does.
 
     \b
     Example:
       moire runs resume update-1
     """
-    return hunting.resume(name, store, output, fail_on_finding, options.lab(deadline, serve_host))
+    return hunting.resume(name, store, output, fail_on_finding, hunting.Means.of(**means))
 
 
 @runs.command()
@@ -111,7 +98,9 @@ def _looked(store: Path) -> upkeep.Looked:
 
 @runs.command()
 @options.store_option
-@click.option("--disk", callback=size, metavar="SIZE", help="No more than this: steps of reductions go, oldest first.")
+@click.option(
+    "--disk", callback=options.size, metavar="SIZE", help="No more than this: steps of reductions go, oldest first."
+)
 @click.option("--forget", "names", multiple=True, metavar="RUN", help="Also this run, with all that it found.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")

@@ -16,6 +16,7 @@ from ..oracles.consensus import Pool
 from ..pages.make import Pages
 from ..pixels import Measure, measure
 from ..store import BISECT, Store
+from ..store.blobs import Blobs
 from ..wpt.near import Checkout
 from .change import ChangeHunt
 from .consensus import ConsensusHunt, Steering, Trials
@@ -33,14 +34,9 @@ def hunt(
     own = [Path(name) for name, _ in settings["own"]]
     pages = Pages(json.loads(store.blobs.read(settings["weights"])), adjustable=kind == "consensus")
     source = Source(pages, settings["seed"], settings["size"], own)
-    seen = measure(settings["measure"])
-    tested, others = builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
-    if kind == "change":
-        return ChangeHunt(tested, source, seen, store.blobs)
-    if kind == "update":
-        return UpdateHunt(tested, source, settings["operations"], seen, store.blobs, settings["guided"], others)
-    if kind == "consensus":
-        return _consensus(settings, tested, source, seen, store)
+    if kind != "regression":
+        return _hunt(kind, settings, builds, source, store.blobs)
+    tested, others = _parted(settings, builds)
     if settings["listed"]:
         stops = history.named(settings["history"])
     else:
@@ -50,19 +46,41 @@ def hunt(
     checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
     place = store.folder / BISECT / name
     return RegressionHunt(
-        tested, source, seen, store.blobs, stops, others, checkout, place, options or LabOptions()
+        tested, source, measure(settings["measure"]), store.blobs, stops, others, checkout, place,
+        options or LabOptions(),
     )  # fmt: skip
 
 
+def judging(kind: str, settings: Mapping[str, Any], builds: Sequence[Build]) -> Hunt:
+    """For those who are given pages to judge and to look into, and no more."""
+    source = Source(Pages({}), settings["seed"], settings["size"])
+    return _hunt("change" if kind == "regression" else kind, settings, builds, source, Blobs(Path("nowhere")))
+
+
+def _hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], source: Source, blobs: Blobs) -> Hunt:
+    seen = measure(settings["measure"])
+    tested, others = _parted(settings, builds)
+    if kind == "change":
+        return ChangeHunt(tested, source, seen, blobs)
+    if kind == "update":
+        return UpdateHunt(tested, source, settings["operations"], seen, blobs, settings["guided"], others)
+    return _consensus(settings, tested, source, seen, blobs)
+
+
+def _parted(settings: Mapping[str, Any], builds: Sequence[Build]) -> tuple[Sequence[Build], Sequence[Build]]:
+    """Those under test, and the others."""
+    return builds[: len(settings["builds"])], builds[len(settings["builds"]) :]
+
+
 def _consensus(
-    settings: Mapping[str, Any], tested: Sequence[Build], source: Source, seen: Measure, store: Store
+    settings: Mapping[str, Any], tested: Sequence[Build], source: Source, seen: Measure, blobs: Blobs
 ) -> ConsensusHunt:
     pool = Pool(tuple(tested), seen, settings["rule"], settings["target"], settings["normal"])
     by = reducer(settings["reducer"])
     steering = Steering(settings["edges"], settings["pick"], settings["propagation"], by, settings["never"])
     trials = Trials(settings["runs"], settings["iterations"], settings["max_size"], settings.get("grow", 1))
     environment = Environment(**settings["environment"])
-    return ConsensusHunt(pool, source, store.blobs, trials, steering, environment, settings["benign"])
+    return ConsensusHunt(pool, source, blobs, trials, steering, environment, settings["benign"])
 
 
 def independent(tested: Sequence[Build], references: Sequence[Build]) -> None:
@@ -73,7 +91,7 @@ def independent(tested: Sequence[Build], references: Sequence[Build]) -> None:
 
 
 def budget(settings: Mapping[str, Any]) -> Budget:
-    return Budget(settings["pages"], settings["seconds"])
+    return Budget(settings["pages"], settings["seconds"], settings.get("findings", 0), settings.get("disk", 0))
 
 
 def names(settings: Mapping[str, Any]) -> list[str]:

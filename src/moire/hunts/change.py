@@ -14,8 +14,8 @@ from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
 from ..triage.reduce import Differs, Shown, Signature
-from .finding import Looking, crashed
-from .run import Judged, nothing_more
+from .finding import Enough, Judged, Looking, Prospect, crashed, placed
+from .run import nothing_more
 from .source import Source
 
 # Questions of a reduction at once: each is a render in two builds, which fills two cores.
@@ -55,7 +55,7 @@ class ChangeHunt:
         shots = [(build.name, seen[0]) for build, seen in zip(self.builds, taken, strict=True) if seen]
         return Judged(case, self._pair, verdict, [(name, shot.png) for name, shot in shots if isinstance(shot, Shot)])
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
         async def more(case: Case) -> Mapping[str, object]:
             return {}
 
@@ -63,10 +63,13 @@ class ChangeHunt:
             return any(map(crashed, await together(*(lab.shoot(build, case) for build in self.builds))))
 
         looking = Looking(
-            self.blobs, lambda signature, case: _words(self._pair, signature), lambda case: self._judge(lab, case),
-            more, crashes, shown, AHEAD,
+            lambda signature, case: _words(self._pair, signature), lambda case: self._judge(lab, case), more, crashes,
+            shown, AHEAD,
         )  # fmt: skip
-        return await looking.into(Differs(lab, self.builds[0], self.builds[1], self.measure), judged, number, known)
+        return await looking.into(Differs(lab, self.builds[0], self.builds[1], self.measure), judged, enough)
+
+    def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
+        return placed(self.blobs, prospect, number, known)
 
 
 def _words(pair: str, signature: Signature) -> str:

@@ -19,8 +19,8 @@ from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
 from ..triage.reduce import Disagrees, Shown, Signature
-from .finding import MOST_NAMED, Looking, crashed, named
-from .run import Judged, nothing_more
+from .finding import MOST_NAMED, Enough, Judged, Looking, Prospect, crashed, named, placed
+from .run import nothing_more
 from .source import Source
 
 # Questions of a reduction at once: each keeps a tab of two engines busy.
@@ -118,7 +118,7 @@ class ConsensusHunt:
         pictures = [(name, shot.png) for name, shot in first if isinstance(shot, Shot)]
         return Judged(case, " | ".join(self.pool.names), looked.verdict, pictures), looked.consensus
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
         disagrees = Disagrees(lab, self.pool)
         reduced: list[Consensus] = []
 
@@ -145,12 +145,11 @@ class ConsensusHunt:
             build = self.builds[self.pool.names.index(failing(judged))]
             return crashed(await lab.shoot(build, self.pool.shown(case)))
 
-        looking = Looking(self.blobs, name, again, more, crashes, shown, AHEAD, failing)
-        finding = await looking.into(disagrees, judged, number, known)
-        return self._placed(finding, number, known)
+        return await Looking(name, again, more, crashes, shown, AHEAD, failing).into(disagrees, judged, enough)
 
-    def _placed(self, finding: Finding, number: int, known: Sequence[Finding]) -> Finding:
+    def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
         """The finding with its run, and the weights that it lowers."""
+        finding = placed(self.blobs, prospect, number, known)
         run, iteration = self.at(number)
         # Of a page that was not reduced, nobody knows what it is about, unless it is one more of what is known.
         whole = [one for one in (finding, *known) if {"page", "before"} <= one.details.keys()]

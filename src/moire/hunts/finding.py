@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
-from ..nouns import Case, Failure, Outcome
+from ..nouns import Case, Failure, Outcome, Verdict
+from ..nouns.update import written
 from ..pages import steer
+from ..pages.beside import needed
 from ..pages.read import features, styled
 from ..store import Finding, FindingState
 from ..store.blobs import Blobs
 from ..triage.reduce import Asked, Judge, Never, Reduced, Settings, Shown, Signature, reduce
-from .run import Judged, facts
 
+# A crash, hang or difference is for people to see; the rest is counted.
+WORTH = frozenset(["different", "crashed", "hung"])
 # Examples of one signature; any more are counted.
 EXAMPLES = 3
 # Elements, attributes and properties that a signature names.
 MOST_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One page in one build, or pair of builds. `pictures` are what the verdict rests on, by what they show."""
+
+    case: Case
+    build: str
+    verdict: Verdict
+    pictures: Sequence[tuple[str, bytes]] = ()
+
+
+def confirmed(blobs: Blobs, number: int, one: Judged) -> Finding:
+    """All that it takes to look into it later."""
+    return Finding(number, one.build, "confirmed", one.verdict.kind, "", facts(blobs, one, one.case))
+
+
+def facts(blobs: Blobs, shown: Judged, before: Case) -> dict[str, object]:
+    """A finding as it is shown, and as it was found."""
+    beside = {**needed(before), **needed(shown.case)}
+    return {
+        "operations": [one.op for one in shown.case.update], "bytes": [len(before.html), len(shown.case.html)],
+        "page": blobs.add(shown.case.html), "update": written(shown.case.update),
+        "before": {"page": blobs.add(before.html), "update": written(before.update)},
+        "name": before.name, "seed": before.seed, "environment": asdict(before.environment),
+        "resources": {path: blobs.add(data) for path, data in beside.items()},
+        "figures": dict(shown.verdict.figures), "reason": shown.verdict.reason,
+        "pictures": {name: blobs.add(png) for name, png in shown.pictures},
+    }  # fmt: skip
 
 
 class Signed(Judge, Protocol):
@@ -26,13 +59,55 @@ class Signed(Judge, Protocol):
     signature: Signature
 
 
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """A page that fails and all that browsers have to say of it, before it is told from what is known. `found` is it as
+    it was judged, `shown` as it is to be shown; `rough` is what could be told before anything was taken out of it."""
+
+    found: Judged
+    shown: Judged
+    signature: str
+    rough: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """What there are examples enough of, so that one more need not be reduced. What is in it stays in it, whatever is
+    found later: whoever knows less than all reduces too much and never too little. `rough` is by what can be told
+    before a reduction; a page that has all that a known crash `needs` is one more of it."""
+
+    rough: Mapping[str, str]
+    crashes: Sequence[tuple[str, frozenset[str]]]
+
+    @classmethod
+    def of(cls, known: Iterable[Finding]) -> Enough:
+        by_rough: defaultdict[str, list[str]] = defaultdict(list)
+        crashes = []
+        for one in known:
+            if "rough" in one.details:
+                by_rough[one.details["rough"]].append(one.signature)
+            if one.details.get("needs"):
+                crashes.append((one.signature, frozenset(one.details["needs"])))
+        # Where those before it all came to the same, so would this one.
+        alike = {rough: own[0] for rough, own in by_rough.items() if len(own) >= EXAMPLES and len({*own}) == 1}
+        return cls(alike, crashes)
+
+    def signature(self, rough: str, page: bytes) -> str:
+        """Of what the page is one more of; empty if it may be something else."""
+        if rough in self.rough:
+            return self.rough[rough]
+        crashes = [(signature, needs) for signature, needs in self.crashes if signature.startswith(rough)]
+        has = set(named(page)) if rough and crashes else set()
+        return next((signature for signature, needs in crashes if has.issuperset(needs)), "")
+
+
 @dataclass(frozen=True)
 class Looking:
     """What one kind of hunt has to say: `name` gives a signature its words, `again` looks at the reduced page once
     more, `more` tells what else is worth knowing of it, `crashes` whether a page still does what another did, `shown`
     sees its page get smaller; `ahead` are questions of the reduction at once."""
 
-    blobs: Blobs
     name: Callable[[Signature, Case], str]
     again: Callable[[Case], Awaitable[Judged]]
     more: Callable[[Case], Awaitable[Mapping[str, object]]]
@@ -42,48 +117,38 @@ class Looking:
     # Who could not show the page.
     failing: Callable[[Judged], str] = lambda judged: judged.build
 
-    async def into(self, judge: Signed, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
-        details: dict[str, object]
+    async def into(self, judge: Signed, judged: Judged, enough: Enough) -> Prospect:
         if judged.verdict.kind == "crashed":
-            return await self._crash(judged, number, known)
+            return await self._crash(judged, enough)
         if judged.verdict.kind != "different":
-            return self._kept(number, judged, judged.case, f"{self.failing(judged)} {judged.verdict.kind}", known, {})
+            return Prospect(judged, judged, f"{self.failing(judged)} {judged.verdict.kind}")
         learned = await judge.learn(judged.case, confirmed=True)
         if isinstance(learned, Never):
             # Nobody knows what it is: it is one of its own kind.
-            name = f"{judged.build} {learned.verdict}, page {number}"
-            return self._kept(number, judged, judged.case, name, known, _not(learned))
+            name = f"{judged.build} {learned.verdict}, page {judged.case.seed}"
+            return Prospect(judged, judged, name, details=_not(learned))
         name = self.name(judge.signature, judged.case)
         rough = f"{name}: {judge.signature.words}"
-        alike = [one for one in known if one.details.get("rough") == rough]
-        if len(alike) >= EXAMPLES and len({one.signature for one in alike}) == 1:
-            # Those before it all came to the same: so would this one.
-            details = {**facts(self.blobs, judged, judged.case), "rough": rough, "unreduced": "one more of many"}
-            same = ("operations", "declared", "element", "stage", "properties")
-            details |= {name: alike[0].details[name] for name in same if name in alike[0].details}
-            return Finding(number, judged.build, "duplicate", "different", alike[0].signature, details)
+        if enough.signature(rough, judged.case.html):
+            return Prospect(judged, judged, "", rough)
         reduced = await reduce(judged.case, judge, Settings(self.ahead, steady=True, shown=self.shown), learned)
         shown = await self.again(reduced.case) if isinstance(reduced, Reduced) else judged
         if not isinstance(reduced, Reduced) or shown.verdict.kind != "different":
             never = reduced if isinstance(reduced, Never) else Never("flaky", "its smallest page did not fail again")
-            return self._kept(number, judged, judged.case, name, known, {"rough": rough, **_not(never)})
+            return Prospect(judged, judged, name, rough, {"rough": rough, **_not(never)})
         details = {
             "rough": rough, "stage": judge.signature.stage, "properties": sorted(judge.signature.properties),
             "element": judge.signature.where, "boxes": judge.view.boxes,
             "questions": reduced.questions, "flake_rate": reduced.flake_rate,
             **await self.more(reduced.case),
         }  # fmt: skip
-        return self._kept(number, shown, judged.case, self.name(judge.signature, reduced.case), known, details)
+        return Prospect(judged, shown, self.name(judge.signature, reduced.case), rough, details)
 
-    async def _crash(self, judged: Judged, number: int, known: Sequence[Finding]) -> Finding:
-        """What crashes is reduced while it does; what has in it all that a known one needs is one more of that."""
+    async def _crash(self, judged: Judged, enough: Enough) -> Prospect:
+        """What crashes is reduced while it does."""
         who = f"{self.failing(judged)} crashed"
-        has = set(named(judged.case.html))
-        for one in known:
-            needs = one.details.get("needs")
-            if one.signature.startswith(who) and needs and has.issuperset(needs):
-                details = {**facts(self.blobs, judged, judged.case), "unreduced": "one more of many"}
-                return Finding(number, judged.build, "duplicate", "crashed", one.signature, details)
+        if enough.signature(who, judged.case.html):
+            return Prospect(judged, judged, "", who)
 
         async def still(case: Case) -> bool:
             return await self.crashes(judged, case)
@@ -92,22 +157,31 @@ class Looking:
             judged.case, Asked(still), Settings(self.ahead, steady=True, shown=self.shown), "crashed"
         )
         if isinstance(reduced, Never):
-            return self._kept(number, judged, judged.case, who, known, _not(reduced))
+            return Prospect(judged, judged, who, who, _not(reduced))
         needs = named(reduced.case.html)
-        name = " ".join([who, *needs[:MOST_NAMED]])
         shown = replace(judged, case=reduced.case)
-        return self._kept(number, shown, judged.case, name, known, {"needs": needs, "questions": reduced.questions})
+        details = {"needs": needs, "questions": reduced.questions}
+        return Prospect(judged, shown, " ".join([who, *needs[:MOST_NAMED]]), who, details)
 
-    def _kept(
-        self, number: int, shown: Judged, before: Case, signature: str, known: Sequence[Finding],
-        details: Mapping[str, object],
-    ) -> Finding:  # fmt: skip
-        alike = [one for one in known if one.signature == signature]
-        enough = sum(one.state == "example" for one in alike) >= EXAMPLES
-        state: FindingState = "duplicate" if enough else "example"
-        whole = {**facts(self.blobs, shown, before), **details, "features": _features(shown.case.html)}
-        whole["first"] = not alike
-        return Finding(number, shown.build, state, shown.verdict.kind, signature, whole)
+
+# What one more of a kind is taken to have in common with the first.
+_COMMON = ("operations", "declared", "element", "stage", "properties")
+
+
+def placed(blobs: Blobs, one: Prospect, number: int, known: Sequence[Finding]) -> Finding:
+    """The finding, told from those that are known."""
+    found, shown = one.found, one.shown
+    if signature := Enough.of(known).signature(one.rough, found.case.html):
+        first = next(other for other in known if other.signature == signature)
+        common = {name: first.details[name] for name in _COMMON if name in first.details}
+        details = {**facts(blobs, found, found.case), "rough": one.rough, "unreduced": "one more of many", **common}
+        return Finding(number, found.build, "duplicate", found.verdict.kind, signature, details)
+    alike = [other for other in known if other.signature == one.signature]
+    enough = sum(other.state == "example" for other in alike) >= EXAMPLES
+    state: FindingState = "duplicate" if enough else "example"
+    whole = {**facts(blobs, shown, found.case), **one.details, "features": _features(shown.case.html)}
+    whole["first"] = not alike
+    return Finding(number, shown.build, state, shown.verdict.kind, one.signature, whole)
 
 
 # What every page has, or may as well not have.

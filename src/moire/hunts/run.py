@@ -8,64 +8,37 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import signal
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from ..browsers.lab import Lab
-from ..nouns import Build, Case, Verdict
-from ..nouns.update import written
-from ..pages.beside import needed
+from ..nouns import Build, Case, UsageError, Verdict
 from ..pixels import decode, encode, thumbnail
-from ..store import Cut, Finding, PageRow, Run, Store
-from ..store.blobs import Blobs
+from ..store import Cut, Finding, PageRow, Run, Store, earlier, upkeep
+from ..store.database import NoRoom
 from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Step, View
+from . import room
+from .finding import WORTH, Enough, Judged, Prospect, confirmed
 
 T = TypeVar("T")
 
-# Pages under way at once: enough to keep every tab busy while results wait for their turn.
-AHEAD = 16
 # What is learnt from findings is learnt here, so that it does not depend on who was faster.
 PAGES_A_LESSON = 200
 # Pages without a finding are written together, so many or after so many seconds.
 ROWS, SECONDS = 64, 2.0
 # The signals that let a run wait and go on; SIGTERM ends it.
 PAUSE, GO_ON = signal.SIGUSR1, signal.SIGUSR2
-# A crash, hang or difference is for people to see; the rest is counted.
-WORTH = frozenset(["different", "crashed", "hung"])
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One page in one build, or pair of builds. `pictures` are what the verdict rests on, by what they show."""
-
-    case: Case
-    build: str
-    verdict: Verdict
-    pictures: Sequence[tuple[str, bytes]] = ()
-
-
-def confirmed(blobs: Blobs, number: int, one: Judged) -> Finding:
-    """All that it takes to look into it later."""
-    return Finding(number, one.build, "confirmed", one.verdict.kind, "", facts(blobs, one, one.case))
-
-
-def facts(blobs: Blobs, shown: Judged, before: Case) -> dict[str, object]:
-    """A finding as it is shown, and as it was found."""
-    beside = {**needed(before), **needed(shown.case)}
-    return {
-        "operations": [one.op for one in shown.case.update], "bytes": [len(before.html), len(shown.case.html)],
-        "page": blobs.add(shown.case.html), "update": written(shown.case.update),
-        "before": {"page": blobs.add(before.html), "update": written(before.update)},
-        "name": before.name, "seed": before.seed, "environment": asdict(before.environment),
-        "resources": {path: blobs.add(data) for path, data in beside.items()},
-        "figures": dict(shown.verdict.figures), "reason": shown.verdict.reason,
-        "pictures": {name: blobs.add(png) for name, png in shown.pictures},
-    }  # fmt: skip
+# A store is weighed whenever so large a part of what it may weigh has been added.
+WEIGHED_AFTER = 0.05
+# What is taken away makes room for some time.
+LEFT = 0.9
 
 
 class Hunt(Protocol):
@@ -89,8 +62,12 @@ class Hunt(Protocol):
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]: ...
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
-        """Reduce it, name its cause, tell it from those that are known; `shown` is told how its page gets smaller."""
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+        """Reduce it and name its cause, unless there is enough of it; `shown` is told how its page gets smaller."""
+        ...
+
+    def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
+        """Tell it from those that are known, in this run and earlier ones."""
         ...
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
@@ -109,12 +86,37 @@ async def nothing_more() -> AsyncIterator[Finding]:
         yield finding
 
 
+class Workers(Protocol):
+    """Those who do the work: the browsers of this machine, or of many."""
+
+    @property
+    def ahead(self) -> int:
+        """Pages under way at once: enough to keep everybody busy while results wait for their turn."""
+        ...
+
+    @property
+    def abreast(self) -> int:
+        """Pages that fail and are looked into at once. With more than one, some are looked into before it is known
+        whether there are enough of their kind."""
+        ...
+
+    async def judge(self, case: Case) -> list[Judged]: ...
+
+    async def look_into(self, judged: Judged, enough: Enough, shown: Shown) -> Prospect: ...
+
+    def health(self) -> dict[str, dict[str, int]]:
+        """How each build's processes do."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """0 is without end."""
+    """0 is without end. `findings` are kinds of them, `disk` the bytes of the whole store."""
 
     pages: int = 0
     seconds: float = 0.0
+    findings: int = 0
+    disk: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Told:
     page: Callable[[int, Sequence[Judged]], None] = lambda number, judged: None
     looking: Callable[[Judged], None] = lambda judged: None
     finding: Callable[[Finding], None] = lambda finding: None
+    room: Callable[[str], None] = lambda words: None
     visits: Visits = field(default_factory=Visits)
 
 
@@ -138,26 +141,45 @@ class Switch:
         self.going.set()
 
 
-async def follow(store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, switch: Switch, told: Told) -> bool:
-    """Hunt until the budget is used up or somebody says stop; whether it is used up."""
-    return await _Following(store, run, hunt, lab, budget, switch, told).run()
+async def follow(
+    store: Store, run: Run, hunt: Hunt, workers: Workers, budget: Budget, switch: Switch, told: Told
+) -> bool:  # fmt: skip
+    """Hunt until the budget is used up or somebody says stop; whether it is used up. Without room on the disk, wait for
+    room, and go on as after any other break."""
+    while True:
+        try:
+            return await _Following(store, store.run(run.name), hunt, workers, budget, switch, told).run()
+        except NoRoom as lack:
+            told.room(f"{lack.sentence} Waiting for room.")
+            with suppress(NoRoom):
+                store.going(run, "paused")
+            if not await room.again(store.folder, switch.stop):
+                return False
+            told.room("There is room: going on.")
+            with suppress(NoRoom):
+                store.going(run, "running")
 
 
 class _Following:
     def __init__(
-        self, store: Store, run: Run, hunt: Hunt, lab: Lab, budget: Budget, switch: Switch, told: Told
+        self, store: Store, run: Run, hunt: Hunt, workers: Workers, budget: Budget, switch: Switch, told: Told
     ) -> None:
         self._store = store
         self._run = run
         self._hunt = hunt
-        self._lab = lab
+        self._workers = workers
         self._budget = budget
         self._stop = switch.stop
         self._going = switch.going
         self._told = told
         self._under_way: deque[tuple[int, asyncio.Task[list[Judged]]]] = deque()
+        # Pages that fail and are looked into before their turn.
+        self._ahead: dict[tuple[int, str], asyncio.Task[Prospect]] = {}
+        self._abreast = asyncio.Semaphore(workers.abreast)
         self._rows: list[PageRow] = []
         self._begun = self._written = time.monotonic()
+        self._weighed: int | None = None
+        self._full = False
         # Before the run was broken off.
         self._spent = run.seconds
         self._next = self._dealt = store.next_page(run)
@@ -169,6 +191,9 @@ class _Following:
         # Found before the run was broken off, and not looked into yet.
         self._pending = {one.number for one in every if one.state == "confirmed"}
         self._found = {(one.number, one.build): one for one in every if one.number >= self._next}
+        before = earlier.noted(store, run)
+        self._earlier = [one for _, one in before]
+        self._first_seen = {one.signature: name for name, one in reversed(before)}
 
     async def run(self) -> bool:
         behind = 0 if self._hunt.renews else self._next % PAGES_A_LESSON
@@ -186,9 +211,7 @@ class _Following:
                 self._under_way.popleft()
             return not self._stop.is_set() and await self._settle()
         finally:
-            for _, task in self._under_way:
-                task.cancel()
-            await asyncio.gather(*(task for _, task in self._under_way), return_exceptions=True)
+            await _end([*(task for _, task in self._under_way), *self._ahead.values()])
             self._write()
 
     async def _unless_stopped(self, task: asyncio.Task[T]) -> bool:
@@ -235,10 +258,15 @@ class _Following:
 
     def _over(self) -> bool:
         spent = self._spent + time.monotonic() - self._begun
-        return self._stop.is_set() or bool(self._budget.seconds and spent >= self._budget.seconds)
+        late = bool(self._budget.seconds and spent >= self._budget.seconds)
+        return self._stop.is_set() or late or self._full or self._found_enough()
+
+    def _found_enough(self) -> bool:
+        return bool(self._budget.findings and len({one.signature for one in self._known}) >= self._budget.findings)
 
     def _fill(self) -> None:
-        while len(self._under_way) < AHEAD and not (self._budget.pages and self._next >= self._budget.pages):
+        last = self._budget.pages or math.inf
+        while len(self._under_way) < self._workers.ahead and self._next < last:
             if self._over() and self._next > max(self._pending, default=-1):
                 return
             if not self._hunt.more(self._next):
@@ -247,28 +275,43 @@ class _Following:
                 if self._under_way:
                     return
                 self._hunt.learn(self._known, self._next)
-            judging = self._hunt.judge(self._lab, self._hunt.case(self._next))
+            judging = self._judge(self._next, self._hunt.case(self._next))
             self._under_way.append((self._next, asyncio.create_task(judging)))
             self._next += 1
+
+    async def _judge(self, number: int, case: Case) -> list[Judged]:
+        judged = await self._workers.judge(case)
+        # A hunt that learns at once may never get to this page.
+        if self._workers.abreast > 1 and not self._hunt.renews:
+            for one in judged:
+                if one.verdict.kind in WORTH:
+                    self._ahead[number, one.build] = asyncio.create_task(self._look_into(number, one))
+        return judged
+
+    async def _look_into(self, number: int, one: Judged) -> Prospect:
+        async with self._abreast:
+            enough = Enough.of([*self._earlier, *self._known])
+            return await self._workers.look_into(one, enough, self._cuts(number, one.build))
 
     async def _deal_with(self, number: int, judged: list[Judged]) -> bool:
         """Whether it was done before anyone said stop: then a finding waits as it is for the run to go on."""
         for one in (self._as_found(number, one) for one in judged):
             if one.verdict.kind in WORTH:
+                # What goes wrong on a disk that is full is nobody's fault.
+                room.check(self._store.folder)
                 self._write()
                 self._store.keep(self._run, confirmed(self._store.blobs, number, one))
                 self._told.looking(one)
                 if self._hunt.renews:
                     await self._forget_ahead(number)
-                shown = self._cuts(number, one.build)
-                looking = asyncio.create_task(self._hunt.look_into(self._lab, one, number, self._known, shown))
+                begun = self._ahead.pop((number, one.build), None)
+                looking = begun or asyncio.create_task(self._look_into(number, one))
                 try:
                     if not await self._unless_stopped(looking):
                         return False
                 finally:
-                    looking.cancel()
-                    await asyncio.wait([looking])
-                finding = looking.result()
+                    await _end([looking])
+                finding = self._placed(looking.result(), number)
                 self._store.keep(self._run, finding)
                 self._known.append(finding)
                 self._pending.discard(number)
@@ -281,7 +324,30 @@ class _Following:
         self._told.page(number, judged)
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
+            room.check(self._store.folder)
+            self._keep_small()
         return True
+
+    def _placed(self, prospect: Prospect, number: int) -> Finding:
+        finding = self._hunt.place(prospect, number, [*self._earlier, *self._known])
+        if finding.signature not in self._first_seen:
+            return finding
+        return replace(finding, details={**finding.details, "known_from": self._first_seen[finding.signature]})
+
+    def _keep_small(self) -> None:
+        """The store within its share of the disk: what nobody will miss goes; if that is not enough, the run ends."""
+        most, written = self._budget.disk, self._store.blobs.written
+        if not most or (self._weighed is not None and written - self._weighed < most * WEIGHED_AFTER):
+            return
+        self._weighed = written
+        if upkeep.size(self._store) <= most:
+            return
+        # While another run adds to the store, nothing can be taken away.
+        with suppress(UsageError):
+            upkeep.collect(self._store, round(most * LEFT))
+            if upkeep.size(self._store) > most:
+                self._full = True
+                self._told.room("The store is as large as it may be.")
 
     def _cuts(self, number: int, build: str) -> Shown:
         """Keeps how a page gets smaller, for people who watch."""
@@ -297,10 +363,7 @@ class _Following:
 
     async def _forget_ahead(self, number: int) -> None:
         """What was made after a page is no longer wanted; the page itself stays where it is."""
-        ahead = [task for other, task in self._under_way if other > number]
-        for task in ahead:
-            task.cancel()
-        await asyncio.gather(*ahead, return_exceptions=True)
+        await _end([task for other, task in self._under_way if other > number])
         self._under_way = deque((other, task) for other, task in self._under_way if other <= number)
         self._next = number + 1
 
@@ -323,5 +386,12 @@ class _Following:
         return {
             "pages": self._dealt, "findings": len(self._known),
             "signatures": len({one.signature for one in self._known}), "verdicts": dict(self._verdicts),
-            "health": {build.name: asdict(self._lab.health(build)) for build in self._lab.builds},
+            "health": self._workers.health(),
         }  # fmt: skip
+
+
+async def _end(tasks: Sequence[asyncio.Task[T]]) -> None:
+    """Whatever they came to, or would have."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -20,8 +20,8 @@ from ..store.blobs import Blobs
 from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Signature, Stale
 from ..wpt.export import reftest
-from .finding import Looking
-from .run import Judged, nothing_more
+from .finding import Enough, Judged, Looking, Prospect, placed
+from .run import nothing_more
 from .source import Source
 
 # Questions of a reduction at once: each keeps one tab busy.
@@ -84,7 +84,7 @@ class UpdateHunt:
         pictures = [(name, seen[0].png) for name, seen in sides if seen and isinstance(seen[0], Shot)]
         return Judged(case, build.name, one.verdict, pictures)
 
-    async def look_into(self, lab: Lab, judged: Judged, number: int, known: Sequence[Finding], shown: Shown) -> Finding:
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
         build = next(one for one in self.builds if one.name == judged.build)
 
         async def more(case: Case) -> Mapping[str, object]:
@@ -97,10 +97,13 @@ class UpdateHunt:
             return (await self._judge(lab, build, case, once=True)).verdict.kind == "crashed"
 
         looking = Looking(
-            self.blobs, lambda signature, case: _words(build, signature, case),
+            lambda signature, case: _words(build, signature, case),
             lambda case: self._judge(lab, build, case, once=True), more, crashes, shown, AHEAD,
         )  # fmt: skip
-        return await looking.into(Stale(lab, build, self.measure), judged, number, known)
+        return await looking.into(Stale(lab, build, self.measure), judged, enough)
+
+    def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
+        return placed(self.blobs, prospect, number, known)
 
     async def _references(self, lab: Lab, build: Build, case: Case) -> dict[str, str]:
         """What other references say of it: the tree loaded anew, other engines, other versions."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ...nouns import Build, Case, Environment, LaunchError
@@ -157,6 +158,10 @@ class Browser(Protocol):
 
     @property
     def alive(self) -> bool: ...
+
+    @property
+    def groups(self) -> Sequence[int]:
+        """The process groups that it is, if it runs here."""
 
     async def close(self) -> None:
         """End the process and remove its folder. Never raises, never waits for a page."""

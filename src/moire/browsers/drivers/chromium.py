@@ -7,7 +7,7 @@ import base64
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +246,10 @@ class ChromiumBrowser:
     @property
     def alive(self) -> bool:
         return self._child.alive
+
+    @property
+    def groups(self) -> Sequence[int]:
+        return (self._child.pid,)
 
     async def close(self) -> None:
         self._connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ class CommandBrowser:
     @property
     def alive(self) -> bool:
         return True
+
+    @property
+    def groups(self) -> Sequence[int]:
+        return ()
 
     async def close(self) -> None:
         return None

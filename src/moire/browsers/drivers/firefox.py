@@ -6,7 +6,7 @@ import asyncio
 import base64
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +241,10 @@ class FirefoxBrowser:
     @property
     def alive(self) -> bool:
         return self._child.alive
+
+    @property
+    def groups(self) -> Sequence[int]:
+        return (self._child.pid,)
 
     async def close(self) -> None:
         await self._end(self._child, self._connection, self._folder)

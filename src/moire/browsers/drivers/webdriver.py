@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
@@ -126,6 +127,10 @@ class WebDriverBrowser:
     @property
     def alive(self) -> bool:
         return self._alive
+
+    @property
+    def groups(self) -> Sequence[int]:
+        return ()
 
     async def close(self) -> None:
         alive, self._alive = self._alive, False

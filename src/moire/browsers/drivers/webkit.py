@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...nouns import Build, LaunchError
@@ -99,6 +100,10 @@ class WebKitBrowser(WebDriverBrowser):
     @property
     def alive(self) -> bool:
         return super().alive and all(child.alive for child in self._children)
+
+    @property
+    def groups(self) -> Sequence[int]:
+        return [child.pid for child in self._children]
 
     async def close(self) -> None:
         self.lost()

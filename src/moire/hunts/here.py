@@ -1,0 +1,30 @@
+"""The work of a hunt, done by the browsers of this machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from ..browsers.lab import Lab
+from ..nouns import Case
+from ..triage.reduce import Shown
+from .finding import Enough, Judged, Prospect
+from .run import Hunt
+
+
+@dataclass(frozen=True)
+class Here:
+    lab: Lab
+    hunt: Hunt
+    ahead: ClassVar[int] = 16
+    # A reduction fills the machine.
+    abreast: ClassVar[int] = 1
+
+    async def judge(self, case: Case) -> list[Judged]:
+        return await self.hunt.judge(self.lab, case)
+
+    async def look_into(self, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+        return await self.hunt.look_into(self.lab, judged, enough, shown)
+
+    def health(self) -> dict[str, dict[str, int]]:
+        return {build.name: asdict(self.lab.health(build)) for build in self.lab.builds}
