@@ -144,12 +144,25 @@ async def test_clusters_that_are_none_get_a_sentence(address: str, monkeypatch: 
 
 
 def test_real_browsers_on_workers(tmp_path: Path) -> None:
-    words = ["hunt", "change", "--base", "chromium@108", "--new", "chromium@116", "--pages", 12, "--seed", 4]
+    words = [
+        "hunt",
+        "change",
+        "--base",
+        "chromium@108",
+        "--new",
+        "chromium@116",
+        "--pages",
+        12,
+        "--seed",
+        4,
+        "--findings",
+        1,
+    ]
     told = []
     for name, more in (("here", ()), ("there", ("--cluster", "local:2"))):
         done = moire(*words, "--store", tmp_path / name, *more)
         assert done.returncode == 0, done.stderr
-        told.append(found(tmp_path / name, 12))
+        told.append(found(tmp_path / name, 2))
         with Store(tmp_path / name) as store:
             assert "pages in" in store.run("change-1").notes["chromium@108"]
     assert told[0] == told[1] and told[0]

@@ -87,7 +87,7 @@ def test_pages_go_towards_what_is_favoured_and_back_again() -> None:
 
     usual = [pages.text(seed, 1000) for seed in range(10)]
     some, others = often("zoom"), often("color")
-    pages.favour({"zoom": 40.0, "color": 0.01, "no-such-property": 2.0})
+    pages.favour({"zoom:": 40.0, "color:": 0.01, "no-such-property:": 2.0})
     assert often("zoom") > 5 * some + 5 and often("color") < others
     pages.favour({})
     assert [pages.text(seed, 1000) for seed in range(10)] == usual

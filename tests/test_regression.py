@@ -207,7 +207,7 @@ async def test_findings_get_their_step_verdict_and_stage_and_are_settled_once(
         builds = [older, build("chromium@116")]
         stops = history.between(*builds, offered=False)
         source = Source(Pages(web.weights()), 1, 2000)
-        hunt = RegressionHunt(builds, source, PHASH, store.blobs, stops, [firefox], None, tmp_path / "bisect")
+        hunt = RegressionHunt(builds, source, PHASH, store.blobs, True, stops, [firefox], None, tmp_path / "bisect")
         judged = Judged(Case(nested), "chromium@108 | chromium@116", Verdict("different"), [])
         same = Judged(Case(b"<p>same"), "chromium@108 | chromium@116", Verdict("different"), [])
         known = [
@@ -350,7 +350,7 @@ async def test_each_step_has_its_examples_whatever_a_page_was_called_before(tmp_
     with Store(tmp_path / "store") as store:
         hunt = RegressionHunt(
             [build(names[0]), build(names[-1])], Source(Pages(web.weights()), 1, 2000), EXACT, store.blobs,
-            history.named(names), [reference], None, tmp_path / "bisect",
+            True, history.named(names), [reference], None, tmp_path / "bisect",
         )  # fmt: skip
         known = []
         for number, step in enumerate([2, 2, 2, 2, 3, 3, 3, 3]):

@@ -427,7 +427,7 @@ def test_a_hunt_learns_from_what_it_found(chromium: Build, tmp_path: Path) -> No
         return [(case.html, list(case.update)) for case in map(hunt.case, range(first, first + 60))]
 
     def found(number: int, first: bool) -> Finding:
-        details = {"operations": ["scroll"], "declared": ["zoom"], "first": first}
+        details = {"operations": ["scroll"], "about": ["zoom:"], "first": first}
         return Finding(number, chromium.name, "duplicate", "different", "words", details)
 
     def often(cases: list[tuple[bytes, list[Operation]]]) -> tuple[int, int]:

@@ -24,6 +24,8 @@ from ..wpt.near import Checkout
 from . import hunting, options, sources
 from .root import cli
 
+guidance_option = click.option("--no-guidance", is_flag=True, help="Draw by fixed weights, whatever was found.")
+
 
 @cli.group(invoke_without_command=True)
 @click.option("--resume", metavar="RUN", help="Go on with a run that was broken off.")
@@ -64,10 +66,11 @@ def hunt(
 @hunt.command()
 @click.option("--base", required=True, metavar="BUILD", help="The build that is taken for right.")
 @click.option("--new", "new_", required=True, metavar="BUILD", help="The build under test.")
+@guidance_option
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
 @sources.size_option
 @hunting.run_options
-def change(base: str, new_: str, **how: Any) -> int:
+def change(base: str, new_: str, no_guidance: bool, **how: Any) -> int:
     """Fuzz two builds with the same pages and report what changed.
 
     Pages come from the web's grammar, as far as both builds understand it.
@@ -77,7 +80,8 @@ def change(base: str, new_: str, **how: Any) -> int:
       moire hunt change --base chromium@150 --new chromium@156
       moire hunt change --base chromium@108 --new chromium@116 --pages 5000 --seed 7 -o reports/108-116
     """
-    return hunting.begin_run("change", (base, new_), (), {}, lambda weights: weights, **how)
+    settings = {"guided": not no_guidance}
+    return hunting.begin_run("change", (base, new_), (), settings, lambda weights: weights, **how)
 
 
 @hunt.command()
@@ -93,12 +97,13 @@ def change(base: str, new_: str, **how: Any) -> int:
 )
 @click.option("--wpt", type=click.Path(path_type=Path), metavar="DIR", help="A checkout of web-platform-tests.")
 @click.option("--installed", is_flag=True, help="Bisect over installed builds only; nothing is fetched.")
+@guidance_option
 @click.option("--measure", default="phash", show_default=True, help="What counts as different.")
 @sources.size_option
 @hunting.run_options
 def regression(
     base: str | None, new_: str | None, listed: Path | None, references: tuple[str, ...], wpt: Path | None,
-    installed: bool, **how: Any,
+    installed: bool, no_guidance: bool, **how: Any,
 ) -> int:  # fmt: skip
     """Look for what a newer build shows otherwise than an older one, and say which step broke it, in which stage.
 
@@ -131,7 +136,7 @@ def regression(
     begin.independent(options.builds((base, new_)), options.builds(references))
     settings = {
         "wpt": str(wpt.resolve()) if wpt is not None else "", "offered": not installed,
-        "history": [stop.name for stop in stops], "listed": listed is not None,
+        "history": [stop.name for stop in stops], "listed": listed is not None, "guided": not no_guidance,
     }  # fmt: skip
     return hunting.begin_run("regression", (base, new_), references, settings, lambda weights: weights, **how)
 
@@ -144,7 +149,7 @@ def regression(
 @click.option(
     "--reference", "references", multiple=True, metavar="BUILD", help="Try findings in this build, too; again for more."
 )
-@click.option("--no-guidance", is_flag=True, help="Draw by fixed weights, whatever was found.")
+@guidance_option
 @click.option("--measure", default="exact", show_default=True, help="What counts as different.")
 @sources.size_option
 @hunting.run_options

@@ -39,6 +39,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*")
+# What people say of findings that need not be told again.
+_SEEN_TO = ("benign", "known", "reported")
 # Bytes that one browser holds for itself before it shows anything, and some for what it shows.
 LEAST_MEMORY = 300_000_000
 
@@ -195,8 +197,9 @@ def go(
         raise KeyboardInterrupt
     found = store.findings(known)
     kinds = len({one.signature for one in found})
-    words = f"{_many(len(found), 'finding')} of {_many(kinds, 'kind')} in {_many(store.next_page(known), 'page')}."
-    click.echo(f"{words} Open {index}")
+    words = f"{_many(len(found), 'finding')} of {_many(kinds, 'kind')} in {_many(store.next_page(known), 'page')}"
+    again = len({one.signature for one in found if "known_from" in one.details})
+    click.echo(f"{words}{f', {again} of them known from earlier runs' if again else ''}. Open {index}")
     click.echo(f"All runs, live: `{shlex.join(['moire', 'serve', '--store', str(store.folder)])}`.")
     if store.run(known.name).state == "stopped":
         click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
@@ -204,7 +207,7 @@ def go(
     verdicts = store.verdicts(known)
     if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
         raise MoireError("Not one page could be tested.", "The report says why.")
-    return Exit.ERROR if fail_on_finding and bad(found) else Exit.DONE
+    return Exit.ERROR if fail_on_finding and bad(store, known) else Exit.DONE
 
 
 def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, means: Means) -> int:
@@ -213,7 +216,7 @@ def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, m
         if known.state == "done" and not still_open(kept.findings(known)):
             place = write(kept, known, place_for(kept, known, output))
             click.echo(f"{known.name} is done. Open {place}")
-            return Exit.ERROR if fail_on_finding and bad(kept.findings(known)) else Exit.DONE
+            return Exit.ERROR if fail_on_finding and bad(kept, known) else Exit.DONE
         builds = options.builds(tuple(begin.names(known.settings)))
         begin.check(known.settings, builds)
         return go(kept, known, builds, output, fail_on_finding, means)
@@ -234,9 +237,14 @@ def still_open(found: Sequence[Finding]) -> bool:
     return any(one.state == "confirmed" or "unsettled" in one.details for one in found)
 
 
-def bad(found: Sequence[Finding]) -> bool:
-    """What the oracles of a regression hunt call no bug is none, nor is what is known for benign."""
-    return any(one.details.get("bug", True) and "benign" not in one.details for one in found)
+def bad(store: Store, known: Run) -> bool:
+    """What the oracles of a regression hunt call no bug is none, nor is what is known for benign; what people know or
+    have reported need not be told again."""
+    seen = {one.signature for one in store.triage() if one.kind == known.kind and one.state in _SEEN_TO}
+    return any(
+        one.details.get("bug", True) and "benign" not in one.details and one.signature not in seen
+        for one in store.findings(known, ["bug", "benign"])
+    )
 
 
 async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], means: Means) -> None:

@@ -132,9 +132,12 @@ class Generators:
         """Take some edges of a choice so many times as often as by its weights; those that are not named, as often as
         by their weights. A choice that has only one edge left stays as it is."""
         for key in self._space["ALTERNATIVES"].get(path, ()):
-            edges, weights = self._space[f"e{key}"], self._space[f"w{key}"]
-            usual = {edge: w * factors.get(edge, 1.0) for edge, w in zip(edges, weights, strict=True)}
-            self._weigh(key, usual, usual)
+            edges, tables = self._space[f"e{key}"], (self._space[f"w{key}"], self._space[f"u{key}"])
+            usual, hurried = (
+                {edge: weight * factors.get(edge, 1.0) for edge, weight in zip(edges, weights, strict=True)}
+                for weights in tables
+            )
+            self._weigh(key, usual, hurried)
 
     def reweigh(self, source: Source, only: Collection[str] | None = None) -> None:
         """Generate by other weights of the same grammar from now on, for all choices or `only` some. Edges that had no
@@ -333,9 +336,10 @@ class _Writer:
         soon = dict(hurried)
         weights = [weight for _, weight in usual]
         width = float(sum(weights))
-        quick = list(accumulate(soon.get(edge, 0) for edge, _ in usual))
+        in_a_hurry = [soon.get(edge, 0) for edge, _ in usual]
+        quick = list(accumulate(in_a_hurry))
         tables = {
-            "e": [edge for edge, _ in usual], "w": weights, "s": [float(total) for total in accumulate(weights)],
+            "e": [edge for edge, _ in usual], "w": weights, "u": in_a_hurry, "s": [float(total) for total in accumulate(weights)],
             "h": [*(total * width / quick[-1] for total in quick[:-1]), width],
         }  # fmt: skip
         self._table(f"t{key}", f"({', '.join(options)},)")

@@ -46,8 +46,8 @@ def hunt(
     checkout = Checkout(Path(settings["wpt"])) if settings["wpt"] else None
     place = store.folder / BISECT / name
     return RegressionHunt(
-        tested, source, measure(settings["measure"]), store.blobs, stops, others, checkout, place,
-        options or LabOptions(),
+        tested, source, measure(settings["measure"]), store.blobs, settings.get("guided", False), stops, others,
+        checkout, place, options or LabOptions(),
     )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def _hunt(kind: str, settings: Mapping[str, Any], builds: Sequence[Build], sourc
     seen = measure(settings["measure"])
     tested, others = _parted(settings, builds)
     if kind == "change":
-        return ChangeHunt(tested, source, seen, blobs)
+        return ChangeHunt(tested, source, seen, blobs, settings.get("guided", False))
     if kind == "update":
         return UpdateHunt(tested, source, settings["operations"], seen, blobs, settings["guided"], others)
     return _consensus(settings, tested, source, seen, blobs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..browsers.lab import Lab
@@ -15,6 +15,7 @@ from ..store.blobs import Blobs
 from ..triage.bisect import Visits
 from ..triage.reduce import Differs, Shown, Signature
 from .finding import Enough, Judged, Looking, Prospect, crashed, placed
+from .guide import Guide
 from .run import nothing_more
 from .source import Source
 
@@ -28,7 +29,12 @@ class ChangeHunt:
     source: Source
     measure: Measure
     blobs: Blobs
+    guided: bool
     renews: ClassVar[bool] = False
+    _guide: Guide = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._guide = Guide(self.source.pages, self.source.case)
 
     @property
     def _pair(self) -> str:
@@ -41,7 +47,8 @@ class ChangeHunt:
         return self.source.case(number)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
-        return None
+        if self.guided and not self.source.own:
+            self._guide.learn(known, number)
 
     def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
         return nothing_more()

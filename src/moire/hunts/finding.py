@@ -15,6 +15,7 @@ from ..pages.read import features, styled
 from ..store import Finding, FindingState
 from ..store.blobs import Blobs
 from ..triage.reduce import Asked, Judge, Never, Reduced, Settings, Shown, Signature, reduce
+from .guide import about
 
 # A crash, hang or difference is for people to see; the rest is counted.
 WORTH = frozenset(["different", "crashed", "hung"])
@@ -165,7 +166,7 @@ class Looking:
 
 
 # What one more of a kind is taken to have in common with the first.
-_COMMON = ("operations", "declared", "element", "stage", "properties")
+_COMMON = ("operations", "about", "element", "stage", "properties")
 
 
 def placed(blobs: Blobs, one: Prospect, number: int, known: Sequence[Finding]) -> Finding:
@@ -180,12 +181,10 @@ def placed(blobs: Blobs, one: Prospect, number: int, known: Sequence[Finding]) -
     enough = sum(other.state == "example" for other in alike) >= EXAMPLES
     state: FindingState = "duplicate" if enough else "example"
     whole = {**facts(blobs, shown, found.case), **one.details, "features": _features(shown.case.html)}
-    whole["first"] = not alike
+    whole |= {"first": not alike, "about": about(found.case, shown.case)}
     return Finding(number, shown.build, state, shown.verdict.kind, one.signature, whole)
 
 
-# What every page has, or may as well not have.
-_USUAL_TAGS = steer.PLAIN | {"html", "head", "body", "meta", "title", "style", "div", "span"}
 _USUAL_ATTRIBUTES = frozenset(["id", "class", "style", "charset"])
 
 
@@ -196,7 +195,7 @@ def named(html: bytes) -> list[str]:
     return [
         *sorted(f"{name}:" for name in found.properties),
         *sorted({f"@{name}" for _, name in found.attributes if name not in _USUAL_ATTRIBUTES}),
-        *sorted(set(found.tags) - _USUAL_TAGS),
+        *sorted(set(found.tags) - steer.USUAL_TAGS),
     ]
 
 

@@ -26,11 +26,10 @@ from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Step, View
 from . import room
 from .finding import WORTH, Enough, Judged, Prospect, confirmed
+from .guide import PAGES_A_LESSON
 
 T = TypeVar("T")
 
-# What is learnt from findings is learnt here, so that it does not depend on who was faster.
-PAGES_A_LESSON = 200
 # Pages without a finding are written together, so many or after so many seconds.
 ROWS, SECONDS = 64, 2.0
 # The signals that let a run wait and go on; SIGTERM ends it.
@@ -325,7 +324,7 @@ class _Following:
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
             room.check(self._store.folder)
-            self._keep_small()
+        self._keep_small()
         return True
 
     def _placed(self, prospect: Prospect, number: int) -> Finding:

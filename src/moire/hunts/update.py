@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -21,22 +20,13 @@ from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Signature, Stale
 from ..wpt.export import reftest
 from .finding import Enough, Judged, Looking, Prospect, placed
+from .guide import Guide, worth
 from .run import nothing_more
 from .source import Source
 
 # Questions of a reduction at once: each keeps one tab busy.
 AHEAD = 2
 MOST_NAMED = 3
-# Nothing is drawn so many times less or more than usual, whatever it has brought.
-LEAST, MOST = 0.125, 4.0
-
-
-def _worth(known: Sequence[Finding], detail: str) -> dict[str, float]:
-    """How often to draw what findings have in common, against what is in none of them."""
-    new, old = Counter[str](), Counter[str]()
-    for finding in known:
-        (new if finding.details.get("first") else old).update(set(finding.details.get(detail, ())))
-    return {name: min(MOST, max(LEAST, (1 + new[name]) / (1 + old[name]))) for name in {**new, **old}}
 
 
 @dataclass
@@ -52,6 +42,10 @@ class UpdateHunt:
     references: Sequence[Build] = ()
     renews: ClassVar[bool] = False
     _weights: Mapping[str, int] = field(default_factory=lambda: USUAL, init=False)
+    _guide: Guide = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._guide = Guide(self.source.pages, self.source.case)
 
     def more(self, number: int) -> bool:
         return True
@@ -62,13 +56,12 @@ class UpdateHunt:
         return Updates(self.source.pages, self._weights).updated(case, case.seed, 1 + number % self.operations)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
-        """Towards operations and properties that bring something new, away from those that bring what is known."""
+        """Towards operations and features that bring something new, away from those that bring what is known."""
         if not self.guided:
             return
-        earlier = [finding for finding in known if finding.number < number]
-        worth = _worth(earlier, "operations")
-        self._weights = {kind: max(1, round(weight * worth.get(kind, 1.0))) for kind, weight in USUAL.items()}
-        self.source.pages.favour(_worth(earlier, "declared"))
+        found = worth([finding for finding in known if finding.number < number], "operations")
+        self._weights = {kind: max(1, round(weight * found.get(kind, 1.0))) for kind, weight in USUAL.items()}
+        self._guide.learn(known, number)
 
     def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
         return nothing_more()
@@ -89,7 +82,6 @@ class UpdateHunt:
 
         async def more(case: Case) -> Mapping[str, object]:
             return {
-                "declared": sorted(declared(case)),
                 "references": await self._references(lab, build, case), "reftest": await _reftest(lab, build, case),
             }  # fmt: skip
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import CodeType
 
@@ -31,6 +32,8 @@ HOLDERS = frozenset(
     ["article", "b", "blockquote", "button", "div", "em", "fieldset", "footer", "h1", "main", "nav", "p", "pre",
      "section", "span", "sub", "u"]
 )  # fmt: skip
+# Rules whose alternatives can be favoured: one a property, or one an element.
+FAVOURABLE = ("declaration", "flow", "phrasing")
 # Parts of this size take some such room.
 BYTES_A_SIZE = 200
 _HEAD = "<!DOCTYPE html>\n<html><head><meta charset=utf-8><title>Moire</title>\n<style>\n"
@@ -117,15 +120,30 @@ class Pages:
         tags = {node.rule.removeprefix("html-") for node in held if isinstance(node, Reference)}
         return sorted([*map(web.first_text, declared), *(tags & HOLDERS)])
 
-    def favour(self, properties: Mapping[str, float]) -> None:
-        """Declare some properties so many times as often as usual, from the next page on, and all others as usual."""
-        if not properties and not self._favoured:
+    @cached_property
+    def favourable(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """Properties (`color:`) and elements that can be favoured, each with its places in the grammar."""
+        found: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for rule in FAVOURABLE:
+            for n, (path, node) in enumerate(children(rule, web.grammar().rules[rule])):
+                inner = bare(node)
+                element = inner.rule if isinstance(inner, Reference) and inner.rule.startswith("html-") else ""
+                name = web.first_text(node) if rule == "declaration" else element.removeprefix("html-")
+                if self.weights[path] and name:
+                    found[name].append((rule, n))
+        return dict(found)
+
+    def favour(self, features: Mapping[str, float]) -> None:
+        """Use some features so many times as often as usual, from the next page on, and all others as usual."""
+        if not features and not self._favoured:
             return
-        self._favoured = bool(properties)
-        named = {f"{name}:": factor for name, factor in properties.items()}
-        below = children("declaration", web.grammar().rules["declaration"])
-        factors = {n: named.get(web.first_text(node), 1.0) for n, (_, node) in enumerate(below)}
-        self._generators.favour("declaration", factors)
+        self._favoured = bool(features)
+        factors: dict[str, dict[int, float]] = {rule: {} for rule in FAVOURABLE}
+        for name, factor in features.items():
+            for rule, n in self.favourable.get(name, ()):
+                factors[rule][n] = factor
+        for rule, own in factors.items():
+            self._generators.favour(rule, own)
 
     def combined(self, seed: int, size: int, combinations: Combinations, first: int) -> tuple[Case, int]:
         """A page of combinations from a place on, each in an element of its own, and the place after them."""
@@ -181,7 +199,7 @@ def _source(weights: Mapping[str, int], functions: Mapping[str, Generator]) -> S
 
 def _generators(weights: Mapping[str, int], functions: Mapping[str, Generator], adjustable: bool) -> Generators:
     def compiled() -> CodeType:
-        return code(_source(weights, functions), (lambda path: True) if adjustable else "declaration".__eq__)
+        return code(_source(weights, functions), (lambda path: True) if adjustable else FAVOURABLE.__contains__)
 
-    key = json.dumps([web.origin(), adjustable, sorted(weights.items())])
+    key = json.dumps([web.origin(), adjustable, FAVOURABLE, sorted(weights.items())])
     return Generators(home.remembered("generators", key, compiled), functions)

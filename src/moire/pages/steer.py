@@ -32,6 +32,8 @@ PLAIN = frozenset(
     ["h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "dir", "menu", "center", "section", "article", "aside",
      "header", "footer", "main", "b", "i", "u", "s", "em", "strong", "br", "thead", "tbody", "tfoot", "tr", "td", "th"]
 )  # fmt: skip
+# What every page has, or may as well not have.
+USUAL_TAGS = PLAIN | {"html", "head", "body", "meta", "title", "style", "div", "span"}
 _GROUND_TAGS = PLAIN | {"dl", "hr", "table", "caption", "colgroup", "col", "svg-svg"}
 # Rules of values, but for those that have a word for every colour; words that values of every kind have.
 _VALUES = re.compile(r"(css|t|f)-(?!(named|system|deprecated)-color)")
@@ -76,11 +78,15 @@ def features() -> Mapping[str, bool]:
     return {edge: ground for edge, ground in found.items() if edge not in frame()}
 
 
-def _shorthands(small: Collection[str], large: Collection[str]) -> set[str]:
-    """Edges of shorthands in the large page of what is declared in the small one."""
-    found = {name for name in large if name not in small and {*small} & {*_longhands(name)}}
+def shorthands(small: Collection[str], large: Collection[str]) -> set[str]:
+    """Shorthands in the large page of what is declared in the small one."""
+    return {name for name in large if name not in small and {*small} & {*_longhands(name)}}
+
+
+def _declaring(names: Collection[str]) -> set[str]:
+    """The edges of properties."""
     edges = children("declaration", web.grammar().rules["declaration"])
-    return {edge for edge, node in edges if web.first_text(node).removesuffix(":") in found}
+    return {edge for edge, node in edges if web.first_text(node).removesuffix(":") in names}
 
 
 def _longhands(name: str) -> Iterator[str]:
@@ -98,7 +104,8 @@ def away(
     that say how pages are put together, and those of `never`, are left alone. What the page was reduced from may have
     said by a shorthand what it now says by a longhand: then that shorthand is a feature, too."""
     used = {edge: count for edge, count in read.weights([html]).items() if edge in features() and edge not in never}
-    used |= dict.fromkeys(_shorthands(read.features(html).properties, read.features(before).properties) - {*never}, 1)
+    said = shorthands(read.features(html).properties, read.features(before).properties)
+    used |= dict.fromkeys(_declaring(said) - {*never}, 1)
     # The rest is lowered only in a page that has nothing else.
     used = {edge: count for edge, count in used.items() if count and not features()[edge]} or used
     left = frame() | frozenset(never)

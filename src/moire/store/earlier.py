@@ -13,7 +13,7 @@ from .runs import Store
 # Of each kind and rough kind, so many.
 EXAMPLES = 3
 # Of a finding's details, what it takes to know it again and to tell what it is about.
-_TELLING = ("rough", "needs", "page", "before", "category", "operations", "declared", "element", "stage", "properties")
+_TELLING = ("rough", "needs", "page", "before", "category", "operations", "about", "element", "stage", "properties")
 
 
 def note(store: Store, kind: str) -> str:
