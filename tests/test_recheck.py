@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moire.hunts.recheck import Beside, _is_older, beside
+from moire.hunts.recheck import Beside, _is_later, beside
 from moire.nouns import Build, UsageError
 from moire.store import Finding, Run
 
@@ -55,12 +55,13 @@ def test_a_build_is_never_compared_with_itself() -> None:
         _among("change", two, "chromium@108")
 
 
-def test_what_an_older_build_does_not_have_is_not_fixed_there() -> None:
+def test_what_an_older_build_or_another_engine_does_not_have_is_not_fixed_there() -> None:
     run = _run("update", "chromium@116")
-    for new, older in (
-        ("chromium@108", True),
-        ("chromium@156", False),
-        ("chromium@116", False),
-        ("firefox@153", False),
+    for old, new, later in (
+        ("chromium@116", "chromium@108", False),
+        ("chromium@116", "chromium@156", True),
+        ("chromium@116", "chromium@116", True),
+        ("chromium@116", "firefox@153", False),
+        ("./out/chrome", "chromium@156", True),
     ):
-        assert _is_older(run, Beside([_build(new)], _build(new), "chromium@116")) is older
+        assert _is_later(run, Beside([_build(new)], _build(new), old)) is later

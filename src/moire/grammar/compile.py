@@ -339,7 +339,8 @@ class _Writer:
         in_a_hurry = [soon.get(edge, 0) for edge, _ in usual]
         quick = list(accumulate(in_a_hurry))
         tables = {
-            "e": [edge for edge, _ in usual], "w": weights, "u": in_a_hurry, "s": [float(total) for total in accumulate(weights)],
+            "e": [edge for edge, _ in usual], "w": weights, "u": in_a_hurry,
+            "s": [float(total) for total in accumulate(weights)],
             "h": [*(total * width / quick[-1] for total in quick[:-1]), width],
         }  # fmt: skip
         self._table(f"t{key}", f"({', '.join(options)},)")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import ClassVar
 
 from ..browsers.lab import Lab
@@ -14,7 +13,6 @@ from ..nouns import Build, Case, Environment, Shot
 from ..oracles.change import CONFIRMATIONS
 from ..oracles.consensus import Consensus, Pool, begins, judge
 from ..pages import steer
-from ..pixels import decode, fuzzy
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
@@ -158,15 +156,10 @@ class ConsensusHunt:
         lowered = self._lowered(alike[0], run) if alike else {}
         benign = next((one for one in self.benign if _like(finding.signature, one)), "")
         details = {
-            **finding.details, "run": run, "iteration": iteration, "lowered": lowered, "impact": self._impact(finding),
+            **finding.details, "run": run, "iteration": iteration, "lowered": lowered,
             "away": sorted({steer.words(edge) for edge in lowered}), **({"benign": benign} if benign else {}),
         }  # fmt: skip
         return replace(finding, state="duplicate" if benign else finding.state, details=details)
-
-    def _impact(self, finding: Finding) -> int:
-        """Pixels that differ between the two that differ in most."""
-        images = [decode(self.blobs.read(blob)) for blob in finding.details["pictures"].values()]
-        return max((fuzzy(a, b).pixels for a, b in combinations(images, 2)), default=0)
 
     def _lowered(self, finding: Finding, run: int) -> dict[str, tuple[int, int]]:
         how = self.steering

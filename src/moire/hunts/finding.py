@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
 from typing import Protocol
 
 from ..nouns import Case, Failure, Outcome, Verdict
@@ -12,6 +13,7 @@ from ..nouns.update import written
 from ..pages import steer
 from ..pages.beside import needed
 from ..pages.read import features, styled
+from ..pixels import decode, fuzzy, visible
 from ..store import Finding, FindingState
 from ..store.blobs import Blobs
 from ..triage.reduce import Asked, Judge, Never, Reduced, Settings, Shown, Signature, reduce
@@ -165,6 +167,13 @@ class Looking:
         return Prospect(judged, shown, " ".join([who, *needs[:MOST_NAMED]]), who, details)
 
 
+def visibility(pictures: Iterable[bytes]) -> dict[str, int]:
+    """How visible a finding is, by the two pictures that differ most; and in how many pixels those do."""
+    pairs = [*combinations(map(decode, pictures), 2)]
+    worst = max(pairs, key=lambda pair: visible(*pair), default=None)
+    return {} if worst is None else {"impact": visible(*worst), "pixels": fuzzy(*worst).pixels}
+
+
 # What one more of a kind is taken to have in common with the first.
 _COMMON = ("operations", "about", "element", "stage", "properties")
 
@@ -181,11 +190,12 @@ def placed(blobs: Blobs, one: Prospect, number: int, known: Sequence[Finding]) -
     enough = sum(other.state == "example" for other in alike) >= EXAMPLES
     state: FindingState = "duplicate" if enough else "example"
     whole = {**facts(blobs, shown, found.case), **one.details, "features": _features(shown.case.html)}
-    whole |= {"first": not alike, "about": about(found.case, shown.case)}
+    whole |= {
+        "first": not alike,
+        "about": about(found.case, shown.case),
+        **visibility(png for _, png in shown.pictures),
+    }
     return Finding(number, shown.build, state, shown.verdict.kind, one.signature, whole)
-
-
-_USUAL_ATTRIBUTES = frozenset(["id", "class", "style", "charset"])
 
 
 def named(html: bytes) -> list[str]:
@@ -194,7 +204,7 @@ def named(html: bytes) -> list[str]:
     # What says most comes first: there may be more than are named.
     return [
         *sorted(f"{name}:" for name in found.properties),
-        *sorted({f"@{name}" for _, name in found.attributes if name not in _USUAL_ATTRIBUTES}),
+        *sorted({f"@{name}" for _, name in found.attributes if name not in steer.USUAL_ATTRIBUTES}),
         *sorted(set(found.tags) - steer.USUAL_TAGS),
     ]
 

@@ -17,6 +17,7 @@ from ..store import Check, Finding, Run, case_of
 from ..store.blobs import Blobs
 
 FIXED, STILL, NOT_THERE = "fixed", "still there", "not there"
+_ENGINES = ("chromium", "firefox", "webkit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +63,20 @@ async def recheck(lab: Lab, run: Run, finding: Finding, among: Beside, blobs: Bl
     if verdict.kind == finding.kind:
         words = STILL
     elif verdict.kind == "same":
-        # What an older build does not have was not mended there.
-        words = NOT_THERE if _is_older(run, among) else FIXED
+        # What an older build or another engine does not have was not mended there.
+        words = FIXED if _is_later(run, among) else NOT_THERE
     names = [build.name for build in among.builds]
     return Check(names, words, verdict.reason, {name: blobs.add(png) for name, png in pictures.items()})
 
 
-def _is_older(run: Run, among: Beside) -> bool:
+def _is_later(run: Run, among: Beside) -> bool:
+    """Of one engine, and not older; of a program of the user's own, nobody knows better."""
     versions = dict(zip(run.settings["builds"], run.settings.get("versions", ()), strict=False))
     old = versions.get(among.old) or among.old.partition("@")[2]
-    return among.old.startswith(among.new.engine) and _dotted(among.new.version) < _dotted(old)
+    engine = among.old.partition("@")[0]
+    if engine != among.new.engine:
+        return engine not in _ENGINES
+    return _dotted(among.new.version) >= _dotted(old)
 
 
 def _dotted(version: str) -> list[int]:

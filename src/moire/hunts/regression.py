@@ -22,7 +22,7 @@ from ..triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisec
 from ..triage.stage import stage
 from ..wpt.near import Checkout
 from .change import ChangeHunt
-from .finding import EXAMPLES
+from .finding import EXAMPLES, visibility
 
 # Differences of a stage that are kept with a finding.
 MOST_DIFFERENCES = 10
@@ -96,6 +96,7 @@ class RegressionHunt(ChangeHunt):
                 step_only = {
                     "pictures": {name: self.blobs.add(png) for name, png in shown.items()},
                     "figures": dict(figures(*map(decode, shown.values()))),
+                    **visibility(shown.values()),
                 }
                 yield replace(told_of, details={**told_of.details, **step_only})
 

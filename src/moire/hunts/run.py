@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 from ..browsers.lab import Lab
 from ..nouns import Build, Case, UsageError, Verdict
 from ..pixels import decode, encode, thumbnail
-from ..store import Cut, Finding, PageRow, Run, Store, earlier, upkeep
+from ..store import Cut, Finding, PageRow, Run, Store, Trial, earlier, upkeep
 from ..store.database import NoRoom
 from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Step, View
@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 # Pages without a finding are written together, so many or after so many seconds.
 ROWS, SECONDS = 64, 2.0
+# Pages of which small pictures are kept.
+TRIALS = 24
 # The signals that let a run wait and go on; SIGTERM ends it.
 PAUSE, GO_ON = signal.SIGUSR1, signal.SIGUSR2
 # A store is weighed whenever so large a part of what it may weigh has been added.
@@ -178,6 +180,8 @@ class _Following:
         self._rows: list[PageRow] = []
         self._begun = self._written = time.monotonic()
         self._weighed: int | None = None
+        self._shown = 0.0
+        self._slots = itertools.cycle(range(TRIALS))
         self._full = False
         # Before the run was broken off.
         self._spent = run.seconds
@@ -217,7 +221,9 @@ class _Following:
         """Whether it is done before anyone says stop."""
         stop = asyncio.create_task(self._stop.wait())
         try:
-            await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
+            while not (await asyncio.wait([task, stop], timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED))[0]:
+                # For those who watch, time goes on.
+                self._write()
         finally:
             stop.cancel()
         return task.done()
@@ -227,11 +233,11 @@ class _Following:
         self._write()
         self._store.going(self._run, "paused")
         begun = time.monotonic()
-        going = asyncio.create_task(self._going.wait())
+        waiting = [asyncio.create_task(event.wait()) for event in (self._going, self._stop)]
         try:
-            await self._unless_stopped(going)
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            going.cancel()
+            await _end(waiting)
         self._store.going(self._run, "running")
         self._begun += time.monotonic() - begun
         self._written = time.monotonic()
@@ -321,11 +327,23 @@ class _Following:
         self._verdicts.update(one.verdict.kind for one in judged)
         self._rows += [PageRow(number, one.build, one.verdict.kind, one.verdict.reason) for one in judged]
         self._told.page(number, judged)
+        self._show(number, judged)
         if len(self._rows) >= ROWS or time.monotonic() - self._written > SECONDS:
             self._write()
             room.check(self._store.folder)
         self._keep_small()
         return True
+
+    def _show(self, number: int, judged: Sequence[Judged]) -> None:
+        """Small pictures of a page, now and then, for people who watch."""
+        now = time.monotonic()
+        if now - self._shown < SECONDS:
+            return
+        self._shown = now
+        for one in judged:
+            small = {name: encode(thumbnail(decode(png))) for name, png in one.pictures}
+            if small:
+                self._store.tried(self._run, Trial(next(self._slots), number, one.build, one.verdict.kind, small))
 
     def _placed(self, prospect: Prospect, number: int) -> Finding:
         finding = self._hunt.place(prospect, number, [*self._earlier, *self._known])

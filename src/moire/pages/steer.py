@@ -33,6 +33,7 @@ PLAIN = frozenset(
      "header", "footer", "main", "b", "i", "u", "s", "em", "strong", "br", "thead", "tbody", "tfoot", "tr", "td", "th"]
 )  # fmt: skip
 # What every page has, or may as well not have.
+USUAL_ATTRIBUTES = frozenset(["id", "class", "style", "charset"])
 USUAL_TAGS = PLAIN | {"html", "head", "body", "meta", "title", "style", "div", "span"}
 _GROUND_TAGS = PLAIN | {"dl", "hr", "table", "caption", "colgroup", "col", "svg-svg"}
 # Rules of values, but for those that have a word for every colour; words that values of every kind have.

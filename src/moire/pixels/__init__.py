@@ -1,7 +1,7 @@
 """Pictures, and how far apart they are."""
 
 from .decode import Image, common, decode, encode
-from .measures import Fuzzy, Measure, figures, fuzzy, measure
+from .measures import Fuzzy, Measure, figures, fuzzy, measure, visible
 from .pictures import average, close_up, difference, side_by_side, stacked, thumbnail
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "side_by_side",
     "stacked",
     "thumbnail",
+    "visible",
 ]

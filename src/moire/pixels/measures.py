@@ -71,6 +71,12 @@ def fuzzy(a: Image, b: Image) -> Fuzzy:
     return Fuzzy(int(worst.max(initial=0)), int(np.count_nonzero(worst)))
 
 
+def visible(a: Image, b: Image) -> int:
+    """How much of a difference there is to be seen: pixels, each by how strongly it differs."""
+    a, b = common(a, b)
+    return round(float(cv2.absdiff(a, b).max(axis=2).sum(dtype=np.int64)) / 255)
+
+
 def pixels(a: Image, b: Image) -> float:
     return float(fuzzy(a, b).pixels)
 

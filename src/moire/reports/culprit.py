@@ -23,28 +23,27 @@ def facts(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def tables(one: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the references and the tests say, and what differs at the stage; each with its title, head and rows."""
-    if "step" not in one:
-        return []
     found = []
     if one.get("link"):
-        found.append(_table("Commits", (), [[one["link"]]]))
+        found.append(table("Commits", (), [[one["link"]]]))
     if one.get("interop"):
         rows = [[name, said["case"], said["reason"]] for name, said in one["interop"].items()]
-        found.append(_table("References", ("reference", "case", "reason"), rows))
+        found.append(table("References", ("reference", "case", "reason"), rows))
     if one.get("tests"):
         head = ("test", "before", "after", "reference", "case")
         found.append(
-            _table("Tests that the step made pass", head, [[test[key] for key in head] for test in one["tests"]])
+            table("Tests that the step made pass", head, [[test[key] for key in head] for test in one["tests"]])
         )
     elif one.get("tests_run"):
         tried = f"Of {one['tests_run']} tests that were tried, none began to pass with the step."
-        found.append(_table("Tests", (), [[tried]]))
+        found.append(table("Tests", (), [[tried]]))
     if one.get("differences"):
         rows = [[each[key] for key in ("node", "property", "a", "b")] for each in one["differences"]]
-        title = f"What differs at the stage of {one['stage']}"
-        found.append(_table(title, ("node", "property", "before", "after"), rows))
+        title = f"What differs at the stage of {one.get('differs_at') or one['stage']}"
+        sides = ("before", "after") if "step" in one else ("updated", "fresh")
+        found.append(table(title, ("node", "property", *sides), rows))
     return found
 
 
-def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
     return {"title": title, "head": list(head), "rows": [[str(cell) for cell in row] for row in rows]}

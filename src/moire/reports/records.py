@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..nouns.update import read
-from ..store import Cut, Finding, Row, Run, Store
+from ..pages.steer import USUAL_ATTRIBUTES, USUAL_TAGS
+from ..store import Cut, Finding, Row, Run, Store, Trial
 from . import consensus, culprit
 
 SHOWN_REASONS = 10
@@ -35,8 +36,16 @@ class Places(Protocol):
 
     def average(self, blobs: Sequence[str]) -> str: ...
 
+    def trial(self, run: Run, trial: Trial, name: str) -> str:
+        """A small picture of a page that was shown a moment ago."""
+        ...
+
     def pages(self, id: int, finding: Finding) -> Mapping[str, str]:
         """The page and its kin, by what they are called."""
+        ...
+
+    def command(self, run: Run, finding: Finding) -> str:
+        """What shows it again."""
         ...
 
 
@@ -114,9 +123,14 @@ def whole(store: Store, run: Run, counts: tuple[int, int, int], places: Places) 
         "health": moments[-1][1].get("health", {}) if moments else {},
         "reasons": dict(_reasons(store, run).most_common(SHOWN_REASONS)),
         "looking": looking and {
-            "number": looking[0], "build": looking[1],
-            "cuts": [_cut(cut, places) for cut in store.cuts(run, *looking)],
+            "number": looking[0], "build": looking[1], "now": looking[2],
+            "cuts": [_cut(cut, places) for cut in store.cuts(run, *looking[:2])],
         },
+        "trials": [
+            {"number": one.number, "build": one.build, "verdict": one.verdict,
+             "pictures": [[name, places.trial(run, one, name)] for name in one.pictures]}
+            for one in store.trials(run)
+        ],
         "last": [[one.number, one.build, one.verdict, one.reason] for one in store.last_pages(run, 60)],
     }  # fmt: skip
 
@@ -149,15 +163,15 @@ def finding(store: Store, run: Run, id: int, one: Finding, places: Places) -> di
     return {
         "id": id, "run": run.name, "kind": run.kind, "number": one.number, "build": one.build, "verdict": one.kind,
         "state": one.state, "signature": one.signature, "impact": impact(details),
-        "facts": [[key, str(value)] for key, value in facts(store, run, one).items() if value],
-        "tables": culprit.tables(details),
+        "facts": [[key, str(value)] for key, value in facts(store, run, one).items() if value and key != "references"],
+        "tables": [*_tables(run, details), *culprit.tables(details)],
         "pictures": [[name, places.picture(blob)] for name, blob in blobs.items()],
         "differences": [[a, b, places.difference(blobs[a], blobs[b])] for a, b in pairs],
         "close_up": places.close_up(blobs[pairs[0][0]], blobs[pairs[0][1]]) if pairs else "",
         "average": places.average(list(blobs.values())) if len(names) > 1 else "",
         "boxes": details.get("boxes", []), "scale": details.get("environment", {}).get("scale", 1),
         "html": page, "before": before if before != page else "", "update": lines(details.get("update", "[]")),
-        "causes": _causes(details), "command": command(run, one, "page"),
+        "causes": _causes(details, page), "command": places.command(run, one),
         "pages": list(places.pages(id, one).items()),
         "visited": details.get("visited", []), "step": details.get("step", []),
         "cuts": [_cut(cut, places) for cut in store.cuts(run, one.number, one.build)],
@@ -170,8 +184,25 @@ def finding(store: Store, run: Run, id: int, one: Finding, places: Places) -> di
 
 
 def impact(details: Mapping[str, Any]) -> int:
-    """How visible a finding is: pixels that differ."""
-    return int(details.get("impact", details.get("figures", {}).get("pixels", 0)))
+    """How visible a finding is."""
+    return int(details.get("impact", pixels(details)))
+
+
+def pixels(details: Mapping[str, Any]) -> int:
+    """In how many pixels it differs at all."""
+    return int(details.get("pixels", details.get("figures", {}).get("pixels", 0)))
+
+
+def _tables(run: Run, details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Who disagrees with whom, and what others say."""
+    found = []
+    if run.kind == "consensus" and details.get("figures"):
+        apart = [" | ".join(pair) for pair in details.get("apart", ())]
+        rows = [[pair, f"{n:.6g}", "disagree" if pair in apart else "agree"] for pair, n in details["figures"].items()]
+        found.append(culprit.table("Each two of the pool", ("builds", run.settings["measure"], ""), rows))
+    if details.get("references"):
+        found.append(culprit.table("What others say", ("who", "what"), [*details["references"].items()]))
+    return found
 
 
 def facts(store: Store, run: Run, one: Finding) -> dict[str, Any]:
@@ -180,7 +211,9 @@ def facts(store: Store, run: Run, one: Finding) -> dict[str, Any]:
     numbers = ", ".join(f"{k} {v:.6g}" for k, v in details.get("figures", {}).items())
     rate = details.get("flake_rate")
     return {
-        "build": one.build, "verdict": one.kind, "figures": numbers or details.get("reason", ""),
+        "build": one.build, "verdict": one.kind,
+        "figures": (numbers if run.kind != "consensus" else "") or details.get("reason", ""),
+        "known from": details.get("known_from", ""),
         "stage": details.get("stage", ""), "element": details.get("element", ""),
         "properties": ", ".join(details.get("properties", ())),
         "references": ", ".join(f"{who}: {what}" for who, what in details.get("references", {}).items()),
@@ -224,11 +257,17 @@ def _text(store: Store, blob: str | None) -> str:
     return store.blobs.read(blob).decode("utf-8", "replace")[:MOST_TEXT] if blob else ""
 
 
-def _causes(details: Mapping[str, Any]) -> list[str]:
-    """Words of the page's text that matter most: properties as they are declared, and the element."""
-    properties = details.get("properties") or [name for (name,) in details.get("features", {}).get("properties", ())]
-    element = details.get("element")
-    return [*(f"{name}:" for name in properties), *([f"<{element}"] if element else [])]
+def _causes(details: Mapping[str, Any], page: str) -> list[str]:
+    """Words of the page's text that matter most: properties as they are declared, attributes, and the elements that
+    the difference is in; of those that every page has, only if there is nothing else."""
+    has = details.get("features", {})
+    properties = details.get("properties") or [name for (name,) in has.get("properties", ())]
+    attributes = sorted({name for _, name in has.get("attributes", ())} - USUAL_ATTRIBUTES)
+    nodes = [each["node"].rpartition(" > ")[2] for each in details.get("differences", ())[:1]]
+    within = [re.split(r"[^\w-]", name)[0] for name in (*nodes, details.get("element") or "") if name]
+    tags = [name for name in within if f"<{name}" in page.lower()] or [name for (name,) in has.get("tags", ())]
+    special = [name for name in tags if name not in USUAL_TAGS] or ([] if properties or attributes else tags)
+    return [*(f"{name}:" for name in properties), *(f"{name}=" for name in attributes), *(f"<{n}" for n in special)]
 
 
 def _cut(cut: Cut, places: Places) -> dict[str, Any]:

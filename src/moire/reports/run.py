@@ -17,19 +17,21 @@ from ..nouns import Case, UsageError
 from ..nouns.case import inside
 from ..pages.normal import normalised
 from ..pixels import Image, average, close_up, decode, difference, encode
-from ..store import Finding, Run, Store, case_of
+from ..store import Finding, Run, Store, Trial, case_of
 from ..wpt.export import reftest
 from . import consensus, records
 
 INDEX = "index.html"
 # Pictures that are in no finding's own folder.
 PICTURES = "pictures"
+# Findings that have a page of their own: each takes some tenths of a second and of a megabyte.
+MOST_SHOWN = 500
 # What a report has beside its findings' folders.
 FOLDERS = ("data", "viewer", PICTURES)
 
 
-def write(store: Store, run: Run, place: Path) -> Path:
-    """The page to open."""
+def write(store: Store, run: Run, place: Path, most: int = MOST_SHOWN) -> Path:
+    """The page to open. So many findings have a page of their own, the most visible ones; 0 is for all."""
     # Nothing that is not ours goes, or is written over.
     if not (place / "report.json").exists() and any((place / name).exists() for name in (INDEX, *FOLDERS)):
         raise UsageError(f"{place} holds something else.", "Give another folder.")
@@ -41,7 +43,7 @@ def write(store: Store, run: Run, place: Path) -> Path:
     # Read once: a hunt that goes on finds more meanwhile.
     found = store.findings(run)
     ids = {(row.number, row.build): row.id for row in store.rows(run)}
-    shown = [one for one in _ranked(found) if (one.number, one.build) in ids]
+    shown = [one for one in _ranked(found) if (one.number, one.build) in ids][: most or None]
     places = _Folder(store, run, place)
     told = [_files(store, run, one, place / f"finding-{n:03d}", places) for n, one in enumerate(shown, 1)]
     whole = {
@@ -122,8 +124,17 @@ class _Folder:
     def pages(self, id: int, finding: Finding) -> Mapping[str, str]:
         folder = self.folders[finding.number, finding.build]
         end = records.end(finding.details)
-        there = {"page": f"page{end}", "before reduction": f"before{end}", "reftest": "reftest.html"}
+        there = {
+            "page": f"page{end}", "before reduction": f"before{end}", "operations": "update.json",
+            "reftest": "reftest.html",
+        }  # fmt: skip
         return {words: f"{folder}/{file}" for words, file in there.items() if (self._place / folder / file).exists()}
+
+    def trial(self, run: Run, trial: Trial, name: str) -> str:
+        return self._made(f"trial-{trial.slot}-{_plain(name)}", lambda: trial.pictures[name])
+
+    def command(self, run: Run, finding: Finding) -> str:
+        return records.command(run, finding, f"{self.folders[finding.number, finding.build]}/page", bare=False)
 
     def _image(self, blob: str) -> Image:
         return decode(self._store.blobs.read(blob))
@@ -169,7 +180,7 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path, places: _Fold
     record = {
         **details, "name": folder.name, "number": finding.number, "build": finding.build, "verdict": finding.kind,
         "state": finding.state, "signature": finding.signature, "pictures": pictures,
-        "command": records.command(run, finding, f"{folder.name}/page", bare=False),
+        "command": places.command(run, finding),
         "html": case.html.decode("utf-8", "replace") if case is not None else "",
     }  # fmt: skip
     (folder / "finding.json").write_text(json.dumps(record, indent=1), "utf-8")

@@ -64,6 +64,13 @@ MIGRATIONS = (
       pictures TEXT NOT NULL, made TEXT NOT NULL, PRIMARY KEY (finding, builds)
     ) WITHOUT ROWID;
     """,
+    # Small pictures of the last pages; they make room for each other.
+    """
+    CREATE TABLE trials (
+      run INTEGER NOT NULL REFERENCES runs, slot INTEGER NOT NULL, number INTEGER NOT NULL, build TEXT NOT NULL,
+      verdict TEXT NOT NULL, pictures TEXT NOT NULL, PRIMARY KEY (run, slot)
+    ) WITHOUT ROWID;
+    """,
 )
 
 

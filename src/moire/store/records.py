@@ -90,6 +90,17 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """A page that was shown a moment ago, with small pictures of it. There are so many `slots` for them."""
+
+    slot: int
+    number: int
+    build: str
+    verdict: str
+    pictures: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A finding, looked at again in other builds."""
 

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import time
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,7 +21,7 @@ from ..nouns import UsageError
 from .blobs import Blobs
 from .claim import Claim
 from .database import opened, told
-from .records import Check, Cut, Finding, PageRow, Row, Run, State, Triage
+from .records import Check, Cut, Finding, PageRow, Row, Run, State, Triage, Trial
 
 DATABASE = "moire.sqlite"
 BLOBS = "blobs"
@@ -209,7 +210,7 @@ class Store:
         """A run that never came to anything."""
         with self._change() as db:
             db.execute("DELETE FROM checks WHERE finding IN (SELECT id FROM findings WHERE run = ?)", (run.id,))
-            own = [(table, "run") for table in ("steps", "moments", "findings", "pages")]
+            own = [(table, "run") for table in ("trials", "steps", "moments", "findings", "pages")]
             for table, column in (*own, ("runs", "id")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run.id,))
 
@@ -382,14 +383,30 @@ class Store:
         rows = self.query(query, run.id, number, build)
         return [Cut(name, size, page, json.loads(pictures)) for name, size, page, pictures in rows]
 
-    def looking(self, run: Run) -> tuple[int, str] | None:
-        """The page and the build of what is looked into, or was last."""
-        for query in (
-            "SELECT number, build FROM findings WHERE run = ? AND state = 'confirmed' ORDER BY number LIMIT 1",
-            "SELECT number, build FROM steps WHERE run = ? ORDER BY number DESC LIMIT 1",
+    def tried(self, run: Run, trial: Trial) -> None:
+        pictures = {name: b64encode(png).decode() for name, png in trial.pictures.items()}
+        row = (run.id, trial.slot, trial.number, trial.build, trial.verdict, json.dumps(pictures))
+        with self._change() as db:
+            db.execute("INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def trials(self, run: Run) -> list[Trial]:
+        """The last ones last."""
+        rows = self.query(
+            "SELECT slot, number, build, verdict, pictures FROM trials WHERE run = ? ORDER BY number, slot", run.id
+        )
+        return [
+            Trial(slot, n, build, verdict, {name: b64decode(png) for name, png in json.loads(pictures).items()})
+            for slot, n, build, verdict, pictures in rows
+        ]
+
+    def looking(self, run: Run) -> tuple[int, str, bool] | None:
+        """The page and the build of what is looked into, or was last, and whether it still is."""
+        for query, now in (
+            ("SELECT number, build FROM findings WHERE run = ? AND state = 'confirmed' ORDER BY number LIMIT 1", True),
+            ("SELECT number, build FROM steps WHERE run = ? ORDER BY number DESC LIMIT 1", False),
         ):
             for number, build in self.query(query, run.id):
-                return number, build
+                return number, build, now
         return None
 
     def drop_steps(self, oldest: int) -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ..browsers.drivers.base import Tab
 from ..browsers.lab import Lab
 from ..inspect import take
-from ..inspect.compare import on_page, parting, usual_noise
+from ..inspect.compare import Mask, on_page, parting, usual_noise
 from ..inspect.scripts import script
 from ..inspect.stage import Look, Staged, painted, staged
 from ..nouns import Build, Case, Dump, Failure
+from ..oracles import update
 from ..oracles.change import together
 from .reduce.differs import PLAIN
 from .reduce.signature import in_css_pixels, mask
@@ -26,14 +27,31 @@ class Seen:
 async def see(lab: Lab, build: Build, case: Case) -> Seen | Failure:
     """All of it in one visit."""
 
-    async def job(tab: Tab) -> Seen:
-        png, dump = await tab.screenshot(), await take(tab, every=True)
-        declared = await tab.inspect(script("matched.js"))
-        layers = await tab.layers()
-        return Seen(png, Look(dump, _names(declared, dump), None if layers is None else painted(layers)))
-
-    visit = await lab.visit(build, case, job)
+    visit = await lab.visit(build, case, _seen)
     return visit if isinstance(visit, Failure) else visit.value
+
+
+async def _seen(tab: Tab) -> Seen:
+    png, dump = await tab.screenshot(), await take(tab, every=True)
+    declared = await tab.inspect(script("matched.js"))
+    layers = await tab.layers()
+    return Seen(png, Look(dump, _names(declared, dump), None if layers is None else painted(layers)))
+
+
+async def stale(lab: Lab, build: Build, case: Case) -> Staged | Failure:
+    """The first stage at which a page that was updated parts from the same page loaded fresh."""
+    seen: list[Seen] = []
+
+    async def closer(tab: Tab) -> None:
+        seen.append(await _seen(tab))
+
+    for show in (update.updated, update.fresh):
+        shown = await show(lab, build, case, closer)
+        if isinstance(shown, Failure):
+            return shown
+    # A page that was tried again was looked at again.
+    first, second = seen[0], seen[-1]
+    return staged(first.look, second.look, _where(first, second, case))
 
 
 def _names(declared: object, dump: Dump) -> Sequence[frozenset[str]]:
@@ -51,12 +69,16 @@ async def stage(lab: Lab, a: Build, b: Build, case: Case) -> Staged | Failure:
             return one
     first, second, *plain = seen
     assert isinstance(first, Seen) and isinstance(second, Seen)
-    differing, most = mask(first.png, second.png)
     dumps = [one.look.dump for one in plain if isinstance(one, Seen)]
     noise: frozenset[str] = frozenset()
     if len(dumps) == 2:
         # Two engines lay any text out in their own ways.
         alike = a.engine == b.engine
         noise = usual_noise(dumps[0], dumps[1]) if alike else parting(dumps[0], dumps[1]).properties
-    where = on_page(in_css_pixels(differing, case.environment.scale), second.look.dump) if most else None
-    return staged(first.look, second.look, where, noise)
+    return staged(first.look, second.look, _where(first, second, case), noise)
+
+
+def _where(first: Seen, second: Seen, case: Case) -> Mask | None:
+    """The pixels that differ, if any do."""
+    differing, most = mask(first.png, second.png)
+    return on_page(in_css_pixels(differing, case.environment.scale), second.look.dump) if most else None

@@ -16,7 +16,7 @@ from ..nouns import Case
 from ..pages.normal import normalised
 from ..pixels import average, close_up, decode, difference, encode
 from ..reports import consensus, records
-from ..store import Finding, Store, case_of
+from ..store import Finding, Run, Store, Trial, case_of
 from ..store.blobs import Blobs
 from .reader import Reader
 
@@ -62,6 +62,14 @@ class LivePlaces:
         found |= {"operations": "update.json"} if details.get("update", "[]") != "[]" else {}
         return {words: f"{self._address}/page/{id}/{name}" for words, name in found.items()}
 
+    def trial(self, run: Run, trial: Trial, name: str) -> str:
+        place = list(trial.pictures).index(name)
+        # A slot is used again: the number tells its pictures apart.
+        return f"{self._address}/trial/{run.name}/{trial.slot}/{place}.png?{trial.number}"
+
+    def command(self, run: Run, finding: Finding) -> str:
+        return records.command(run, finding, "page")
+
     def charts(self, run: str, names: Sequence[str]) -> list[str]:
         return [f"{self._address}/chart/{run}/{name}.svg" for name in names]
 
@@ -88,6 +96,7 @@ class Content:
             web.get("/picture/{blob}", self._picture), web.get("/{kind:difference|close-up}/{a}/{b}", self._made),
             web.get("/{kind:average}/{blobs:.+}", self._made), web.get("/page/{id:[0-9]{1,18}}/{path:.+}", self._page),
             web.get("/chart/{run}/{name}.svg", self._chart),
+            web.get("/trial/{run}/{slot:[0-9]{1,3}}/{place:[0-9]{1,2}}.png", self._trial),
         ]  # fmt: skip
 
     async def _picture(self, request: web.Request) -> web.Response:
@@ -124,6 +133,19 @@ class Content:
             raise web.HTTPNotFound
         kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
         return web.Response(body=data, headers={"Content-Type": kind, "Cache-Control": "no-store"})
+
+    async def _trial(self, request: web.Request) -> web.Response:
+        slot, place = int(request.match_info["slot"]), int(request.match_info["place"])
+
+        def read(store: Store) -> bytes | None:
+            trials = store.trials(store.run(request.match_info["run"]))
+            pictures = next((list(one.pictures.values()) for one in trials if one.slot == slot), [])
+            return pictures[place] if place < len(pictures) else None
+
+        data = await self._reader(read)
+        if data is None:
+            raise web.HTTPNotFound
+        return web.Response(body=_png(data), content_type="image/png", headers=_FOR_EVER)
 
     async def _chart(self, request: web.Request) -> web.Response:
         def draw(store: Store) -> Mapping[str, str]:

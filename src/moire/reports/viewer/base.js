@@ -25,9 +25,9 @@ M.table = (head, rows, facts = {}) => M.h('div', {class: 'wide'}, M.h('table', f
     M.h(n || head.length ? 'td' : 'th', {}, cell instanceof Node ? cell : String(cell))))))));
 
 // Of a long list, the first; the rest when asked for.
-M.long = (list, make, first = 100) => {
+M.long = (list, make, first = 100, what = '') => {
   const place = M.h('div', {}, make(list.slice(0, first)));
-  if (list.length > first) place.append(M.h('button', {type: 'button', onclick: () => place.replaceChildren(make(list))}, `All ${M.number(list.length)}`));
+  if (list.length > first) place.append(M.h('button', {type: 'button', onclick: () => place.replaceChildren(make(list))}, `All ${M.number(list.length)} ${what}`));
   return place;
 };
 
@@ -69,21 +69,26 @@ M.findings = async () => {
 };
 M.picture = blob => M.config.offline ? M.config.pictures[blob] : `${M.config.content}/picture/${blob}`;
 M.triage = async () => {
-  M.said = new Map((await M.get('triage')).map(one => [`${one.kind} ${one.signature}`, one]));
+  const found = await M.get('triage');
+  const changed = JSON.stringify(found) !== JSON.stringify([...M.said.values()]);
+  M.said = new Map(found.map(one => [`${one.kind} ${one.signature}`, one]));
+  return changed;
 };
 M.triaged = row => M.said.get(`${row.oracle} ${row.signature}`) || {state: row.benign ? 'benign' : 'new', note: ''};
 
 // Whoever opened the page by the address that the server printed may change things.
+// All tabs may, until the server ends: the next one has another token.
 const token = /[#&]token=([\w-]+)/.exec(location.hash)?.[1];
 if (token) {
-  sessionStorage.setItem('token', token);
-  history.replaceState(null, '', '#/');
+  localStorage.setItem('token', token);
+  history.replaceState(null, '', location.hash.replace(/&?token=[\w-]+/, '').replace(/^#$/, '') || '#/');
 }
-M.may = () => !M.config.offline && sessionStorage.getItem('token');
+M.may = () => !M.config.offline && localStorage.getItem('token');
+M.hint = words => M.config.offline ? null : M.h('p', {class: 'soft'}, `${words}, open the address that `, M.h('code', {}, 'moire serve'), ' printed.');
 M.ask = async (what, facts) => {
   const answer = await fetch(what, {
     method: 'POST', body: JSON.stringify(facts),
-    headers: {'Content-Type': 'application/json', 'X-Moire-Token': sessionStorage.getItem('token') || ''},
+    headers: {'Content-Type': 'application/json', 'X-Moire-Token': localStorage.getItem('token') || ''},
   });
   const words = await answer.text();
   if (!answer.ok) throw new Error(words);
@@ -99,6 +104,39 @@ M.button = (words, work, facts = {}) => M.h('button', {type: 'button', ...facts,
   button.disabled = true;
   try { await work(button); } catch (error) { M.say(error.message, true); } finally { button.disabled = false; }
 }}, words);
+
+// Where nobody may write to the clipboard, what is to be copied is selected.
+M.copy = (text, place) => M.button('Copy', async button => {
+  try {
+    await navigator.clipboard.writeText(text);
+    M.say('');
+    button.textContent = 'Copied';
+  } catch {
+    getSelection().selectAllChildren(place());
+    M.say('It is selected: press Ctrl+C.');
+  }
+});
+
+// What is drawn anew keeps what people have opened, and the focus stays on what it was on.
+const key = node => node.getAttribute('href') || node.getAttribute('name') || node.textContent.trim();
+const about = details => details.querySelector('summary')?.textContent.replace(/[\d,.]+/g, '');
+M.redraw = (place, ...inside) => {
+  const open = new Set([...place.querySelectorAll('details[open]')].map(about));
+  const held = place !== document.activeElement && place.contains(document.activeElement) ? document.activeElement : null;
+  const [name, same] = held ? [held.tagName, key(held)] : ['', ''];
+  const top = scrollY;
+  M.put(place, inside);
+  place.querySelectorAll('details').forEach(one => { if (open.has(about(one))) one.open = true; });
+  if (held) [...place.querySelectorAll(name)].find(one => key(one) === same)?.focus({preventScroll: true});
+  scrollTo(0, top);
+};
+// What people are about to press, to fill in or to copy is not taken from under their hands.
+let pressed = false;
+addEventListener('pointerdown', () => { pressed = true; });
+addEventListener('pointerup', () => { setTimeout(() => { pressed = false; }); });
+addEventListener('pointercancel', () => { pressed = false; });
+M.busy = place => pressed || !getSelection().isCollapsed
+  || (place.contains(document.activeElement) && /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName));
 
 // The address: #/view/what?name=value
 M.at = () => {

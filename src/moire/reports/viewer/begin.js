@@ -25,11 +25,12 @@
     try {
       const made = await chosen.make(what, query);
       if (mine !== shown) return;
-      const top = scrollY;
-      M.put(main, made);
+      if (fresh) M.put(main, made);
+      else if (M.busy(main)) return M.later?.();
+      else M.redraw(main, made);
       current = chosen;
       document.title = `Moire: ${main.querySelector('h1')?.textContent || ''}`;
-      if (fresh) { scrollTo(0, 0); main.focus({preventScroll: true}); } else scrollTo(0, top);
+      if (fresh) { scrollTo(0, 0); main.focus({preventScroll: true}); }
     } catch (error) {
       if (mine === shown) main.replaceChildren(M.h('h1', {}, 'This cannot be shown'), M.h('p', {}, error.message));
     }
@@ -38,7 +39,7 @@
 
   addEventListener('hashchange', () => { M.say(''); show(true); });
   addEventListener('keydown', event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('select, textarea, input:not([type=range], [type=checkbox])')) return;
     if (current?.key?.(event.key, event)) event.preventDefault();
   });
 
@@ -55,8 +56,8 @@
         soon = null;
         try {
           M.config.runs = await M.get('runs');
-          await M.triage();
-          if (current?.live) await current.live();
+          const said = await M.triage();
+          if (current?.live) await current.live(said);
         } catch (error) { M.say(error.message, true); }
       }, wait);
     };

@@ -6,8 +6,9 @@
   const marked = (text, causes) => {
     const words = causes.map(word => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     if (!words.length) return [text];
-    // A declaration is marked to its end.
-    const pattern = new RegExp(`(?<![\\w-])(?:${words.map(word => word.endsWith(':') ? `${word}[^;}"'\\n]*` : `${word}(?![\\w-])`).join('|')})`, 'gi');
+    // A declaration and an attribute are marked to their ends.
+    const whole = word => word.endsWith(':') ? `${word}[^;}"'\\n]*` : word.endsWith('=') ? `${word}(?:"[^"]*"|'[^']*'|[^\\s>]*)` : `${word}(?![\\w-])`;
+    const pattern = new RegExp(`(?<![\\w-])(?:${words.map(whole).join('|')})`, 'gi');
     const found = [];
     let at = 0;
     for (const hit of text.matchAll(pattern)) {
@@ -17,16 +18,13 @@
     return [...found, text.slice(at)];
   };
   const source = (title, text, causes) => {
-    const copy = M.button('Copy', async button => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = 'Copied';
-    });
-    return h('section', {}, h('h2', {}, title, ' ', copy), h('pre', {tabindex: 0}, marked(text, causes)));
+    const shown = h('pre', {tabindex: 0}, marked(text, causes));
+    return h('section', {}, h('h2', {}, title, ' ', M.copy(text, () => shown)), shown);
   };
 
   const triage = one => {
     const said = M.triaged({oracle: one.kind, signature: one.signature, benign: M.rows.get(one.id)?.benign});
-    if (!M.may() || !one.signature) return said.state === 'new' && !said.note ? null : h('p', {}, h('span', {class: `state ${said.state}`}, said.state), ' ', said.note);
+    if (!M.may() || !one.signature) return said.state === 'new' && !said.note ? M.may() ? null : M.hint('To take notes and to look again') : h('p', {}, h('span', {class: `state ${said.state}`}, said.state), ' ', said.note);
     const state = h('select', {name: 'state'}, ['new', 'confirmed', 'benign', 'known', 'reported'].map(name => h('option', {selected: name === said.state}, name)));
     const note = h('input', {name: 'note', value: said.note, placeholder: 'a note, an address of a bug', class: 'long', maxlength: 2000});
     return h('form', {class: 'filters', onsubmit: async event => {
@@ -56,12 +54,24 @@
     h('ol', {class: 'path'}, one.visited.map(name => h('li', {class: name === one.step[1] ? 'culprit' : name === one.step[0] ? 'last-good' : ''},
       name, name === one.step[1] ? ' (changes here)' : name === one.step[0] ? ' (as before)' : '')))) : null;
 
+  // In a report, a page under test is shown where nothing in it runs.
+  const page = ([words, url]) => M.config.offline && words === 'reftest' ? h('span', {}, 'reftest: ', h('code', {}, url))
+    : h('a', {href: M.config.offline && words !== 'operations' ? `viewer/page.html#../${url}` : url, target: '_blank', rel: 'noopener noreferrer'}, words);
+
+  const command = one => {
+    const shown = h('code', {}, one.command);
+    return h('p', {}, shown, ' ', M.copy(one.command, () => shown));
+  };
+  const cell = words => /^https:\/\/\S+$/.test(words) ? h('a', {href: words, target: '_blank', rel: 'noopener noreferrer'}, words) : words;
+
   const neighbour = (id, step) => M.order[M.order.indexOf(id) + step];
   let current = 0;
+  let seen = '';
   M.views.finding = {
     make: async id => {
       const [one] = await Promise.all([M.get(`finding/${id}`), M.findings()]);
       current = one.id;
+      seen = JSON.stringify(one);
       M.pictureKey = null;
       if (!M.order.includes(one.id)) M.order = [...M.rows.values()].filter(row => row.run === one.run).sort(M.byImpact).map(row => row.id);
       const alike = [...M.rows.values()].filter(row => row.run === one.run && row.signature === one.signature && one.signature);
@@ -74,17 +84,20 @@
         triage(one), M.pictures(one),
         one.close_up ? h('figure', {class: 'close'}, h('img', {src: one.close_up, alt: 'close up', loading: 'lazy'}), h('figcaption', {}, 'Close up: both, and the difference')) : null,
         M.table([], one.facts),
-        h('p', {}, h('code', {}, one.command), ' ', M.button('Copy', async button => { await navigator.clipboard.writeText(one.command); button.textContent = 'Copied'; })),
-        h('p', {}, one.pages.map(([words, url], n) => [n ? ' · ' : '', h('a', {href: url, target: '_blank', rel: 'noopener noreferrer'}, words)])),
+        command(one), h('p', {}, one.pages.map((each, n) => [n ? ' · ' : '', page(each)])),
         source('Page', one.html, one.causes), one.update ? source('Operations', one.update, []) : null,
         one.before ? h('details', {}, h('summary', {}, `Before reduction (${M.number(one.before.length)} characters)`), source('Before', one.before, one.causes)) : null,
         one.cuts.length ? h('details', {}, h('summary', {}, `${one.cuts.length} steps of the reduction`), M.cuts(one.cuts)) : null,
-        path(one), one.tables.map(table => h('section', {}, h('h2', {}, table.title), M.table(table.head, table.rows))),
+        path(one), one.tables.map(table => h('section', {}, h('h2', {}, table.title), M.table(table.head, table.rows.map(row => row.map(cell))))),
         one.checks.length ? h('section', {}, h('h2', {}, 'Looked at again'), one.checks.map(check => h('div', {},
           h('p', {}, `${check.builds.join(' and ')}: `, h('b', {}, check.verdict), check.reason ? `, ${check.reason}` : ''),
           h('div', {class: 'side'}, check.pictures.map(([name, url]) => h('figure', {}, h('img', {src: url, alt: name, loading: 'lazy'}), h('figcaption', {}, name))))))) : null,
         again(one),
       ];
+    },
+    live: async said => {
+      const shown = current;
+      if (said || JSON.stringify(await M.get(`finding/${shown}`)) !== seen) if (shown === current) M.again();
     },
     key: key => {
       const step = {j: 1, k: -1}[key];

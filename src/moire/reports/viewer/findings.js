@@ -11,7 +11,8 @@
   // What can be filtered by, and what of it a finding has.
   const filters = {
     run: row => [row.run], oracle: row => [row.oracle], verdict: row => [row.kind],
-    engine: row => [...new Set(builds(row).map(name => name.split('@')[0]))], version: builds,
+    // Of a program or an address, the last part of its name says most.
+    engine: row => [...new Set(builds(row).map(name => /^[a-z]+@/.test(name) ? name.split('@')[0] : name.split('?')[0].split('/').at(-1)))], version: builds,
     stage: row => row.stage ? [row.stage] : [], tag: row => row.tags, attribute: row => [...new Set(row.attributes.map(pair => pair[1]))],
     property: row => row.declared, state: row => [M.triaged(row).state],
   };
@@ -26,12 +27,13 @@
     const [tag, kind, name] = pair.split(' ');
     return (row[kind] || []).some(([a, b]) => a === tag && b === name);
   };
-  const text = row => `${row.signature} ${row.run} ${row.build} ${row.stage || ''} ${row.element || ''} ${row.declared.join(' ')} ${row.tags.join(' ')} ${M.triaged(row).note} page ${row.number}`.toLowerCase();
+  const text = row => [row.signature, row.run, row.oracle, row.kind, row.build, row.stage, row.element, ...row.declared, ...row.tags,
+    ...row.attributes.map(pair => pair[1]), M.triaged(row).state, M.triaged(row).note, `page ${row.number}`].join(' ').toLowerCase();
 
   M.card = (row, alike = 0) => h('a', {class: 'card', href: M.link('finding', row.id)},
     h('span', {class: 'thumbs'}, Object.entries(row.pictures || {}).slice(0, 3).map(([name, blob]) => h('img', {src: M.picture(blob), alt: name, loading: 'lazy', decoding: 'async'}))),
     h('span', {class: 'name'}, row.signature || 'not looked into yet'),
-    h('span', {class: 'soft'}, `${row.kind}, ${row.run} page ${row.number}`, row.impact ? `, ${M.number(row.impact)} pixels` : '',
+    h('span', {class: 'soft'}, `${row.kind}, ${row.run} page ${row.number}`, row.impact ? [', ', h('span', {title: 'pixels that differ, each by how strongly'}, `visible ${M.number(row.impact)}`)] : '',
       row.bug ? ', bug' : '', alike > 1 ? `, ${alike} of this kind` : ''),
     M.triaged(row).state !== 'new' ? h('span', {class: `state ${M.triaged(row).state}`}, M.triaged(row).state) : null);
 
@@ -97,21 +99,23 @@
         place,
       ];
     },
-    live: async () => {
-      // While people read far down, the list stays as it is.
-      if (await M.findings() && scrollY < 400) cards(place, M.at().query);
+    live: async said => {
+      // While people read far down, the list stays as it is; while they fill something in, what they choose from.
+      if (!(await M.findings() || said) || scrollY >= 400) return;
+      if (M.busy(document.getElementById('main'))) cards(place, M.at().query); else M.again();
     },
   };
 
   const always = new Set(['html', 'head', 'body', 'style', 'id', 'class']);
   const matrix = (rows, kind, title, run) => {
     const counts = M.count(rows.flatMap(row => [...new Set((row[kind] || []).filter(pair => !pair.some(one => always.has(one))).map(pair => pair.join(' ')))]));
-    const tags = M.most([...counts].reduce((all, [pair, n]) => all.set(pair.split(' ')[0], (all.get(pair.split(' ')[0]) || 0) + n), new Map())).map(([tag]) => tag).slice(0, 30);
+    const tags = M.most([...counts].reduce((all, [pair, n]) => all.set(pair.split(' ')[0], (all.get(pair.split(' ')[0]) || 0) + n), new Map())).map(([tag]) => tag);
     const others = [...new Set([...counts.keys()].map(pair => pair.split(' ')[1]))].sort();
-    return h('section', {}, h('h2', {}, title), others.length ? M.table(['', ...tags], others.map(other => [other, ...tags.map(tag => {
+    const table = some => M.table(['', ...some], others.map(other => [other, ...some.map(tag => {
       const n = counts.get(`${tag} ${other}`);
       return n ? M.anchor(String(n), 'findings', '', {run, pair: `${tag} ${kind} ${other}`, each: '1'}) : '';
-    })]), {class: 'matrix'}) : h('p', {}, 'None.'));
+    })]), {class: 'matrix'});
+    return h('section', {}, h('h2', {}, title), others.length ? M.long(tags, table, 30, 'tags') : h('p', {}, 'None.'));
   };
   M.views.features = {
     make: async (_, query) => {
@@ -128,5 +132,6 @@
         matrix(rows, 'attributes', 'Tag × attribute', run), matrix(rows, 'styled', 'Tag × property', run),
       ];
     },
+    live: async () => { if (await M.findings()) M.again(); },
   };
 })();

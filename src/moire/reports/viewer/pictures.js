@@ -30,11 +30,15 @@ M.pictures = one => {
     const [x, y] = [(event.clientX - bounds.left) / bounds.width, (event.clientY - bounds.top) / bounds.height];
     const [wide, high] = [image.naturalWidth * 8, image.naturalHeight * 8];
     glass.hidden = false;
-    glass.replaceChildren(...[state.a, state.b].filter((name, n, all) => all.indexOf(name) === n).map(name => h('figure', {},
-      h('div', {style: {'background-image': `url("${urls.get(name)}")`, 'background-size': `${wide}px ${high}px`,
+    // What is under the pointer, and what it is compared with.
+    const own = event.currentTarget.dataset.name;
+    const others = state.mode === 'Side by side' ? names : [state.a, state.b];
+    const seen = new Map([...(urls.has(own) ? [] : [[own, image.src]]), ...others.map(name => [name, urls.get(name)])]);
+    glass.replaceChildren(...[...seen].slice(0, 4).map(([name, url]) => h('figure', {},
+      h('div', {style: {'background-image': `url("${url}")`, 'background-size': `${wide}px ${high}px`,
         'background-position': `${96 - x * wide}px ${96 - y * high}px`}}), h('figcaption', {}, name))));
   };
-  const frame = (name, url, more = {}) => fit(h('div', {class: 'frame', onpointermove: magnify,
+  const frame = (name, url, more = {}) => fit(h('div', {class: 'frame', 'data-name': name, onpointermove: magnify,
     onpointerleave: () => { glass.hidden = true; }, ...more}, h('img', {src: url, alt: name}), boxes()));
   const named = (name, url, more) => h('figure', {}, frame(name, url, more), h('figcaption', {}, name));
 

@@ -8,7 +8,7 @@
   // Of what the run was given, how much is used up; nothing, if it goes on without end.
   const share = run => run.share !== null ? run.share : run.budget.seconds ? run.seconds / run.budget.seconds : run.budget.pages ? run.pages / run.budget.pages : null;
   const left = run => {
-    if (run.state !== 'running') return '';
+    if (!['running', 'paused'].includes(run.state)) return '';
     if (run.share) return `${M.time(run.seconds * (1 / run.share - 1))} left`;
     if (run.budget.seconds) return `${M.time(Math.max(0, run.budget.seconds - run.seconds))} left`;
     if (run.budget.pages && run.pages) return `${M.time((run.budget.pages - run.pages) / rate(run))} left`;
@@ -25,7 +25,7 @@
     ]), {class: 'runs'}) : h('p', {}, 'There are no runs yet. ', h('code', {}, 'moire hunt --help'), ' says how to begin one.');
 
   const form = () => {
-    if (!M.may()) return h('p', {class: 'soft'}, 'To begin, pause or stop hunts and to take notes, open the address that ', h('code', {}, 'moire serve'), ' printed.');
+    if (!M.may()) return M.hint('To begin, pause or stop hunts and to take notes');
     const field = (words, name, facts, ...inside) => h('label', {}, words, ' ', h(inside.length ? 'select' : 'input', {name, ...facts}, ...inside));
     const option = value => h('option', {value}, value);
     return h('details', {}, h('summary', {}, 'Begin a hunt'), h('form', {onsubmit: async event => {
@@ -49,7 +49,11 @@
 
   M.views.runs = {
     make: () => [h('h1', {}, 'Runs'), h('div', {id: 'runs'}, list()), form()],
-    live: () => document.getElementById('runs')?.replaceChildren(list()),
+    live: () => {
+      const place = document.getElementById('runs');
+      if (!place) return;
+      if (M.busy(place)) M.later(); else M.redraw(place, list());
+    },
   };
 
   const tile = (words, value) => h('div', {class: 'tile'}, h('b', {}, value), h('span', {}, words));
@@ -60,18 +64,30 @@
       M.may() ? M.button('Go on', async () => { await M.ask('begin', {resume: run.name}); M.later?.(0); }) : null,
       ' It goes on where it was, also with ', h('code', {}, `moire runs resume ${run.name}`), '.');
     if (!M.may() || !['running', 'paused'].includes(run.state)) return null;
-    const ask = what => async button => { await M.ask('control', {run: run.name, what}); button.blur(); };
-    return h('p', {class: 'controls'}, run.state === 'paused' ? M.button('Go on', ask('go-on')) : M.button('Pause', ask('pause')),
-      M.button('Stop', ask('stop')));
+    const ask = (what, words) => async () => { await M.ask('control', {run: run.name, what}); M.say(words); };
+    return h('p', {class: 'controls'}, run.state === 'paused' ? M.button('Go on', ask('go-on', ''))
+      : M.button('Pause', ask('pause', 'It will pause: what it is looking into is looked into first.')),
+    M.button('Stop', ask('stop', 'It will end in order, and can go on later.')));
   };
 
-  const shrinking = (run, cuts) => cuts && h('section', {}, h('h2', {}, run.state === 'running' ? 'Looking into' : 'The last that was looked into'),
+  const shrinking = (run, cuts) => cuts && h('section', {}, h('h2', {}, cuts.now && run.state === 'running' ? 'Looking into' : 'The last that was looked into'),
     h('p', {}, `Page ${cuts.number}, ${cuts.build}: `, cuts.cuts.length ? `${M.number(cuts.cuts.at(-1).bytes)} bytes after ${cuts.cuts.length} steps` : 'no step yet'),
     M.cuts(cuts.cuts));
 
   M.cuts = cuts => cuts.length ? h('ol', {class: 'cuts'}, cuts.map(cut => h('li', {},
     cut.pictures.map(([name, url]) => h('img', {src: url, alt: name, loading: 'lazy'})),
     h('span', {}, `${cut.name}: ${M.number(cut.bytes)} bytes`)))) : null;
+
+  const trials = run => run.trials.length ? h('section', {}, h('h2', {}, 'Pages, now and then'),
+    h('ol', {class: 'cuts'}, run.trials.map(one => h('li', {}, one.pictures.map(([name, url]) => h('img', {src: url, alt: name, title: name, loading: 'lazy'})),
+      h('span', {class: `verdict ${one.verdict}`}, `page ${one.number}: ${one.verdict}`))))) : null;
+
+  const MOST_KINDS = 15;
+  const byKind = run => {
+    const found = M.most(M.count([...M.rows.values()].filter(row => row.run === run.name && row.signature).map(row => row.signature)));
+    return found.length ? h('section', {}, h('h2', {}, 'Kinds of findings'), M.long(found, some => M.table(['', 'findings'], some.map(([name, n]) =>
+      [M.anchor(name, 'findings', '', {run: run.name, signature: name, each: '1'}), M.number(n)])), MOST_KINDS)) : null;
+  };
 
   const health = run => {
     const words = {starts: 'processes', pages: 'pages', crashes: 'crashes', hangs: 'hangs', failed_starts: 'failed starts', trouble: 'pages tried again'};
@@ -106,9 +122,10 @@
         (run.charts || []).map(url => h('img', {src: url, alt: '', loading: 'lazy', onerror: event => event.target.remove()}))),
       h('h2', {}, 'Verdicts'), M.bars(M.most(Object.entries(run.verdicts))),
       Object.keys(run.reasons).length ? h('details', {}, h('summary', {}, 'Why pages could not be tested'), M.table(['reason', 'pages'], Object.entries(run.reasons))) : null,
-      run.last.length ? h('section', {}, h('h2', {}, 'The last pages'), h('div', {class: 'strip'}, run.last.map(([number, build, verdict, reason]) =>
+      run.last.length ? h('section', {}, h('h2', {}, 'The last pages'), h('div', {class: 'strip', role: 'img',
+        'aria-label': M.most(M.count(run.last.map(one => one[2]))).map(([verdict, n]) => `${n} ${verdict}`).join(', ')}, run.last.map(([number, build, verdict, reason]) =>
         h('i', {class: kinds[verdict] || '', title: `page ${number}, ${build}: ${verdict}${reason ? `, ${reason}` : ''}`})))) : null,
-      shrinking(run, found),
+      trials(run), shrinking(run, found), byKind(run),
       run.kind === 'update' ? operations(run) : null,
       best.length ? h('section', {}, h('h2', {}, 'Most visible'), h('div', {class: 'cards'}, best.map(row => M.card(row))),
         h('p', {}, M.anchor('All findings', 'findings', '', {run: run.name}))) : null,
@@ -126,12 +143,6 @@
     else found.then(changed => { if (changed) M.views.run.live(); }, error => M.say(error.message, true));
     return body(run, run.looking);
   };
-  // What people are about to press, have chosen by keyboard or have selected is not taken from under their hands.
-  let pressed = false;
-  addEventListener('pointerdown', () => { pressed = true; });
-  addEventListener('pointerup', () => { setTimeout(() => { pressed = false; }); });
-  addEventListener('pointercancel', () => { pressed = false; });
-  const busy = main => pressed || (main !== document.activeElement && main.contains(document.activeElement)) || !getSelection().isCollapsed;
   M.views.run = {
     make: name => { shown = name; return made(name); },
     live: async () => {
@@ -140,12 +151,8 @@
       const {view, what} = M.where();
       const main = document.getElementById('main');
       if (view !== 'run' || what !== asked) return;
-      if (busy(main)) { M.later(); return; }
-      const top = scrollY;
-      const open = [...document.querySelectorAll('#main details')].map(one => one.open);
-      M.put(main, fresh);
-      document.querySelectorAll('#main details').forEach((one, n) => { one.open = open[n]; });
-      scrollTo(0, top);
+      if (M.busy(main)) { M.later(); return; }
+      M.redraw(main, fresh);
     },
   };
 
@@ -167,5 +174,6 @@
         part(`Only in ${b}`, all.filter(name => !first.has(name)), b), part(`Only in ${a}`, all.filter(name => !second.has(name)), a),
         part('In both', all.filter(name => first.has(name) && second.has(name)), b)];
     },
+    live: async () => { if (await M.findings()) M.again(); },
   };
 })();
