@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from moire.nouns.update import read
-from moire.store import Finding, Store
+from moire.store import Finding, Store, Triage
 from test_cli import moire
 from test_monitor import EVIL, filled
 
@@ -49,7 +49,10 @@ def test_a_run_without_findings_passes(tmp_path: Path) -> None:
 
 def test_wptreport(full: Path, tmp_path: Path) -> None:
     exported(full, "consensus-1", "wptreport", tmp_path)
-    told = json.loads((tmp_path / "wptreport.json").read_text())
+    # Who agrees with another is not to blame.
+    for name in ("chromium-156", "firefox-153"):
+        assert json.loads((tmp_path / f"wptreport-{name}.json").read_text())["results"] == []
+    told = json.loads((tmp_path / "wptreport-webkit-2.50.json").read_text())
     assert told["run_info"]["product"] == "webkit" and told["time_end"] > told["time_start"]
     assert {(one["status"], len(one["subtests"])) for one in told["results"]} == {("FAIL", 0)}
     assert len({one["test"] for one in told["results"]}) == 6
@@ -64,6 +67,31 @@ def test_a_report_is_of_one_product(tmp_path: Path) -> None:
         json.loads((tmp_path / f"wptreport-{name}.json").read_text()) for name in ("chromium-156", "firefox-153")
     ]
     assert [[one["status"] for one in report["results"]] for report in reports] == [["CRASH"], []]
+
+
+def test_what_is_no_bug_fails_nobodys_build(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs") as store:
+        builds = ["chromium@108", "/opt/chrome/chrome?flags=--x"]
+        run = store.begin("regression", "", {"builds": builds, "measure": "phash"})
+        for n, (bug, name) in enumerate([(True, "one"), (False, "two"), (True, "three")]):
+            details = {"page": store.blobs.add(b"<p>"), "bug": bug, "why": "the reference agrees", "step": builds}
+            store.keep(run, Finding(n, " | ".join(builds), "example", "different", name, details))
+        store.say(Triage("regression", "three", "known", "bug 7"))
+    exported(tmp_path / "runs", "regression-1", "junit", tmp_path)
+    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert [suite.get(key) for key in ("tests", "failures", "skipped")] == ["3", "1", "2"]
+    assert [len(case.findall("skipped")) for case in suite] == [0, 1, 1]
+    exported(tmp_path / "runs", "regression-1", "wptreport", tmp_path)
+    told = json.loads((tmp_path / "wptreport.json").read_text())
+    assert told["run_info"]["product"] == "chrome" and [one["status"] for one in told["results"]] == [
+        "FAIL", "PASS", "PASS",
+    ]  # fmt: skip
+    said = exported(tmp_path / "runs", "regression-1", "chromium", tmp_path / "bugs")
+    assert [file.name for file in (tmp_path / "bugs").iterdir()] == ["finding-1.md"]
+    assert any("no bug: the reference agrees" in line for line in said) and any("known: bug 7" in line for line in said)
+    exported(tmp_path / "runs", "regression-1", "csv", tmp_path)
+    rows = list(csv.DictReader((tmp_path / "findings.csv").open()))
+    assert [(row["said"], row["note"]) for row in rows] == [("new", ""), ("new", ""), ("known", "bug 7")]
 
 
 def test_the_command_shows_a_page_as_the_hunt_did(tmp_path: Path) -> None:
@@ -98,7 +126,10 @@ def test_text_for_trackers(tracker: str, full: Path, tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     text = file.read_text()
     # The page, its operations and the command, as they are.
-    page, update, command = re.findall(r"^(`{3,})\w+\n(.*?)\n\1$", text, re.S | re.M)
+    page, update, command, *pair = re.findall(r"^(`{3,})\w+\n(.*?)\n\1$", text, re.S | re.M)
+    # And two pages for those who have no Moire.
+    assert len(pair) == 2 and "TestRendered" in pair[0][1] and "TestRendered" not in pair[1][1]
+    assert "`update.json`" in text
     assert (
         EVIL in page[1]
         and read(update[1])[0].op == "set-text"

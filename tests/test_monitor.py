@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -19,7 +20,7 @@ import pytest
 from moire.nouns import Build, UsageError
 from moire.pixels import encode
 from moire.reports.run import write
-from moire.store import Cut, Finding, PageRow, Run, Store, Triage
+from moire.store import Cut, Finding, PageRow, Run, Store, Triage, Trial
 from moire.web import server
 from moire.web.control import hunt_words
 from moire.web.server import Monitor
@@ -175,6 +176,101 @@ async def test_a_finding_is_looked_at_in_every_way(full: Path, chromium: Build) 
         assert abs(json.loads(box)["x"] - json.loads(image)["x"] - 20 * ratio) < 1
         await view.press("k")
         await view.until("location.hash !== '#/finding/7'")
+
+
+def regression(folder: Path) -> None:
+    builds = ["chromium@108", "chromium@116"]
+    with Store(folder) as store:
+        run = store.begin("regression", "", {"builds": builds, "measure": "phash", "pages": 9, "seconds": 0})
+        html = b"<!DOCTYPE html><table rules=all><svg></svg><div id=a>x</div></table>"
+        details: dict[str, Any] = {
+            "page": store.blobs.add(html), "bytes": [900, len(html)], "stage": "layout", "element": "tbody",
+            "evidence": "direct", "step": builds, "changes": [builds], "visited": ["chromium@108", "chromium@116"],
+            "skipped": {}, "bug": True, "why": "the reference agrees with what was before",
+            "link": "https://example.org/log/108..116", "boxes": [[20, 20, 100, 40]],
+            "interop": {"firefox@153": {"case": "regressed", "reason": "as before"}},
+            "tests": [{"test": "/css/a.html", "before": "PASS", "after": "FAIL", "reference": "PASS", "case": "x"}],
+            "differences": [{"node": "html > body > svg", "property": "box", "a": "0 0 9 9", "b": "0 9 9 9"}],
+            "figures": {"pixels": 100}, "impact": 90,
+            "pictures": {name: store.blobs.add(picture(n)) for n, name in enumerate(builds)},
+            "features": {"tags": [["table"], ["svg"]], "attributes": [["table", "rules"], ["div", "id"]],
+                         "properties": [], "styled": []},
+        }  # fmt: skip
+        store.keep(run, Finding(3, " | ".join(builds), "example", "different", "chromium@116 layout table", details))
+        for slot in range(3):
+            store.tried(run, Trial(slot, 10 + slot, "b", "same", {"chromium@108": picture(slot)}))
+        store.end(run, "done", {})
+
+
+async def test_a_regression_has_its_path_and_its_tables(tmp_path: Path, chromium: Build) -> None:
+    regression(tmp_path / "runs")
+    async with shown(tmp_path / "runs", chromium) as (_, view):
+        await go(view, "#/run/regression-1", "regression-1")
+        await view.until("[...document.querySelectorAll('.cuts img')].filter(one => one.naturalWidth).length === 3")
+        text = await says(view, "Kinds of findings")
+        assert "page 12: same" in text and "chromium@116 layout table" in text
+        text = await go(view, "#/finding/1", "chromium@116 layout table")
+        for words in ("chromium@116 (changes here)", "chromium@108 (as before)", "regressed", "/css/a.html",
+                      "What differs at the stage of layout", "0 9 9 9", "bug: the reference agrees"):  # fmt: skip
+            assert words in text, words
+        link = await view.js(
+            "[...document.querySelectorAll('main a')].find(one => one.textContent.startsWith('https:')).href"
+        )
+        assert link == "https://example.org/log/108..116"
+        # What is not in the page's text cannot be marked; what the difference is in can, and so can attributes.
+        assert await view.js("[...document.querySelectorAll('mark')].map(one => one.textContent)") == [
+            "rules=all",
+            "<svg",
+        ]
+        for attribute in ("rules", "regression", "different", "new"):
+            assert "1 findings" in await go(view, f"#/findings?q={attribute}", "Findings"), attribute
+
+
+async def test_what_is_drawn_anew_stays_under_ones_hands(full: Path, chromium: Build) -> None:
+    async with shown(full, chromium) as (_, view):
+        await go(view, "#/", "Runs")
+        await view.js("document.querySelector('#runs a').focus()")
+        with Store(full) as store:
+            store.begin("update", "", {"builds": ["b"], "measure": "exact"})
+        await says(view, "update-2")
+        assert await view.js("document.activeElement.textContent") == "update-1"
+        # What was opened stays open, whatever comes before it.
+        await go(view, "#/run/update-1", "update-1")
+        await says(view, "Most visible")
+        await view.js("const opened = [...document.querySelectorAll('summary')].at(-1);"
+                      "opened.focus(); opened.parentElement.open = true; 0")  # fmt: skip
+        with Store(full) as store:
+            rows = [PageRow(40, "b", "untestable", "for some reason")]
+            store.done(store.run("update-1"), rows, 9.0, {"pages": 41})
+        await says(view, "Why pages could not be tested")
+        assert await view.js("[...document.querySelectorAll('details')].map(one => one.open)") == [False, True]
+        assert await view.js("document.activeElement.textContent") == "Settings"
+        # A finding that somebody else says something of, and lists of features.
+        await go(view, "#/finding/7", "update kind 0")
+        await view.press("2")
+        with Store(full) as store:
+            store.say(Triage("update", f"update kind 0 {EVIL}", "reported", "bug 9"))
+        await view.until("document.querySelector('[name=state]').value === 'reported'")
+        await go(view, "#/features", "Features")
+        assert "12 findings" in await view.text()
+        with Store(full) as store:
+            store.keep(store.run("update-1"), finding(store, "update", 9))
+        await says(view, "13 findings")
+
+
+async def test_copying(full: Path, chromium: Build) -> None:
+    async with shown(full, chromium) as (_, view):
+        await go(view, "#/finding/7", "update kind 0")
+        copy = "[...document.querySelectorAll('h2 button')][0]"
+        await view.js(f"{copy}.click()")
+        # Nobody may write to the clipboard here: it is selected, and can be copied by hand.
+        await view.until("document.getElementById('said').textContent.includes('Ctrl+C')")
+        assert EVIL in await view.js("getSelection().toString()")
+        given = "{writeText: async text => { window.copied = text; }}"
+        await view.js(f"Object.defineProperty(navigator, 'clipboard', {{value: {given}}}); getSelection().empty();"
+                      f"{copy}.click()")  # fmt: skip
+        await view.until(f"{copy}.textContent === 'Copied' && !document.getElementById('said').textContent")
+        assert EVIL in await view.js("window.copied")
 
 
 async def test_pages_under_test_cannot_act(full: Path, chromium: Build) -> None:
@@ -358,6 +454,15 @@ async def test_a_report_opens_from_a_disk(full: Path, chromium: Build) -> None:
             await view.until(f"document.querySelectorAll('.stage img').length === {images} && {loaded}")
         assert not await view.js("document.querySelector('[name=state]')")
         assert "is none" in await go(view, "#/finding/1", "consensus kind 0")
+        # The command is one that can be typed where the report is; what a page tries is in vain there too.
+        assert re.search(r"moire compare finding-\d+/page.html", await view.text())
+        page = await view.js("[...document.querySelectorAll('a')].find(one => one.textContent === 'page').href")
+        await view.call("Page.navigate", url=page)
+        await view.until("document.querySelector('iframe')?.src")
+        assert await view.js("document.title") == "A page under test"
+        await view.open(index.as_uri())
+        expected = ("sandboxed", "Not allowed to load")
+        view.errors[:] = [one for one in view.errors if not any(words in one for words in expected)]
         assert view.errors == [] and str(await view.js("document.title")).startswith("Moire")
 
 

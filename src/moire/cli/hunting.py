@@ -7,7 +7,9 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -28,7 +30,7 @@ from ..hunts.here import Here
 from ..hunts.run import GO_ON, PAUSE, Hunt, Switch, Told, Workers, follow
 from ..nouns import Build, Exit, MoireError, UsageError
 from ..reports.run import write
-from ..store import BISECT, BLOBS, Finding, Run, Store, earlier
+from ..store import BISECT, BLOBS, SEEN_TO, Finding, Run, Store, earlier
 from ..triage.bisect import Visits
 from . import config, options, sources
 from .progress import pages as page_progress
@@ -39,8 +41,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*")
-# What people say of findings that need not be told again.
-_SEEN_TO = ("benign", "known", "reported")
 # Bytes that one browser holds for itself before it shows anything, and some for what it shows.
 LEAST_MEMORY = 300_000_000
 
@@ -198,11 +198,12 @@ def go(
     found = store.findings(known)
     kinds = len({one.signature for one in found})
     words = f"{_many(len(found), 'finding')} of {_many(kinds, 'kind')} in {_many(store.next_page(known), 'page')}"
-    again = len({one.signature for one in found if "known_from" in one.details})
-    click.echo(f"{words}{f', {again} of them known from earlier runs' if again else ''}. Open {index}")
-    click.echo(f"All runs, live: `{shlex.join(['moire', 'serve', '--store', str(store.folder)])}`.")
+    old = len({one.signature for one in found if "known_from" in one.details})
+    click.echo(f"{words}{f', {old} of them known from earlier runs' if old else ''}. Open {index}")
+    click.echo(f"All runs, live: `{shlex.join([program(), 'serve', '--store', str(store.folder)])}`.")
     if store.run(known.name).state == "stopped":
-        click.echo(f"Go on with `moire hunt --resume {known.name} --store {store.folder}`.", err=True)
+        again = [program(), "hunt", "--resume", known.name, "--store", str(store.folder)]
+        click.echo(f"Go on with `{shlex.join(again)}`.", err=True)
         return Exit.INTERRUPTED
     verdicts = store.verdicts(known)
     if verdicts and all(verdict == "untestable" for _, verdict in verdicts):
@@ -220,6 +221,14 @@ def resume(name: str, store: Path, output: Path | None, fail_on_finding: bool, m
         builds = options.builds(tuple(begin.names(known.settings)))
         begin.check(known.settings, builds)
         return go(kept, known, builds, output, fail_on_finding, means)
+
+
+def program() -> str:
+    """What to type for `moire`: without the virtual environment's folder in PATH, where it is."""
+    own = Path(sys.argv[0])
+    if shutil.which("moire") or own.name != "moire":
+        return "moire"
+    return os.path.relpath(own) if own.is_relative_to(Path.cwd()) else str(own)
 
 
 def _many(count: int, thing: str) -> str:
@@ -240,7 +249,7 @@ def still_open(found: Sequence[Finding]) -> bool:
 def bad(store: Store, known: Run) -> bool:
     """What the oracles of a regression hunt call no bug is none, nor is what is known for benign; what people know or
     have reported need not be told again."""
-    seen = {one.signature for one in store.triage() if one.kind == known.kind and one.state in _SEEN_TO}
+    seen = {one.signature for one in store.triage() if one.kind == known.kind and one.state in SEEN_TO}
     return any(
         one.details.get("bug", True) and "benign" not in one.details and one.signature not in seen
         for one in store.findings(known, ["bug", "benign"])

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ..nouns import Exit
 from ..reports.records import settings, summary
-from ..reports.run import write
+from ..reports.run import MOST_SHOWN, write
 from ..store import Store
 from . import options
 from .root import cli
@@ -110,7 +110,9 @@ def _plainly(value: object) -> str:
 @click.argument("name", metavar="RUN")
 @options.store_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The folder to write.")
-def report(name: str, store: Path, output: Path) -> int:
+@click.option("--most", default=MOST_SHOWN, show_default=True, type=click.IntRange(0),
+              help="Findings that have a page of their own, the most visible ones; 0 for all.")  # fmt: skip
+def report(name: str, store: Path, output: Path, most: int) -> int:
     """Write a run as one folder that opens offline.
 
     \b
@@ -120,5 +122,5 @@ def report(name: str, store: Path, output: Path) -> int:
     with Store(store, make=False) as kept:
         run = kept.run(name)
         options.folder_for(output)
-        click.echo(f"Open {write(kept, run, output)}")
+        click.echo(f"Open {write(kept, run, output, most)}")
     return Exit.DONE

@@ -7,16 +7,18 @@ import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from ..nouns import UsageError
-from ..store import Finding, Run, Store, case_of
+from ..store import SEEN_TO, Finding, Run, Store, Triage, case_of
 from ..wpt.export import reftest
 from . import records
 
+_STATUS = {"crashed": "CRASH", "hung": "TIMEOUT"}
 # What XML has no way to say.
 _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -39,10 +41,12 @@ def exported(store: Store, run: Run, form: str, found: Found) -> Exported:
 
 
 def _junit(store: Store, run: Run, found: Found) -> Exported:
-    """A test case a finding; a run that found nothing is one that passed."""
+    """A test case a finding; a run that found nothing is one that passed, and what is no bug is skipped."""
+    why = {id: _no_bug(store, run, one) for id, one in found}
+    skipped = sum(map(bool, why.values()))
     suite = ElementTree.Element("testsuite", {
-        "name": run.name, "tests": str(len(found) or 1), "failures": str(len(found)), "errors": "0", "skipped": "0",
-        "time": f"{run.seconds:.3f}", "timestamp": run.begun.split("+")[0],
+        "name": run.name, "tests": str(len(found) or 1), "failures": str(len(found) - skipped), "errors": "0",
+        "skipped": str(skipped), "time": f"{run.seconds:.3f}", "timestamp": run.begun.split("+")[0],
     })  # fmt: skip
     if not found:
         words = f"{store.next_page(run)} pages in {', '.join(run.settings['builds'])}"
@@ -50,6 +54,9 @@ def _junit(store: Store, run: Run, found: Found) -> Exported:
     for id, one in found:
         name = _plain(f"finding {id}: {one.signature or one.kind}")
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"moire.{run.kind}", "name": name})
+        if why[id]:
+            ElementTree.SubElement(case, "skipped", {"message": _plain(why[id])})
+            continue
         told = {"message": _plain(_seen(one)), "type": one.kind}
         failure = ElementTree.SubElement(case, "failure", told)
         failure.text = _plain(_facts(store, run, one) + "\n\n" + _page(store, one))
@@ -59,27 +66,54 @@ def _junit(store: Store, run: Run, found: Found) -> Exported:
     return _one("junit.xml", ElementTree.tostring(whole, "utf-8", xml_declaration=True))
 
 
+def _no_bug(store: Store, run: Run, one: Finding) -> str:
+    """Why a finding is none that anybody need be told of; empty if it is."""
+    if not one.details.get("bug", True):
+        return f"no bug: {one.details.get('why', '')}"
+    if "benign" in one.details:
+        return "known for benign"
+    said = _said_of(store, run, one)
+    return f"{said.state}: {said.note}".rstrip(": ") if said.state in SEEN_TO else ""
+
+
+def _said_of(store: Store, run: Run, one: Finding) -> Triage:
+    """What people say of its kind."""
+    new = Triage(run.kind, one.signature, "new")
+    return next((said for said in store.triage() if (said.kind, said.signature) == (new.kind, new.signature)), new)
+
+
 def _wptreport(store: Store, run: Run, found: Found) -> Exported:
-    """As wpt.fyi and the tools round it read it."""
+    """As wpt.fyi and the tools round it read it. What is no bug passes."""
     begun = datetime.fromisoformat(run.begun).timestamp() * 1000
-    # A report is of one product: of an update hunt, each build is one; of others, the one under test.
-    tested = [*run.settings["builds"]] if run.kind == "update" else [run.settings["builds"][-1]]
+    # A report is of one product: of updates and of a pool, each build is one; of others, the one under test.
+    tested = [*run.settings["builds"]] if run.kind in ("update", "consensus") else [run.settings["builds"][-1]]
     files: dict[str, bytes] = {}
     for build in tested:
-        own = [(id, one) for id, one in found if run.kind != "update" or one.build == build]
+        own = [(id, one) for id, one in found if len(tested) == 1 or build in _blamed(run, one)]
         name = "wptreport.json" if len(tested) == 1 else f"wptreport-{re.sub('[^A-Za-z0-9.]', '-', build)}.json"
-        files[name] = json.dumps(_report(run, build, own, begun), indent=1).encode()
+        files[name] = json.dumps(_report(store, run, build, own, begun), indent=1).encode()
     return Exported(files, {})
 
 
-def _report(run: Run, build: str, found: Found, begun: float) -> dict[str, Any]:
-    product, _, version = build.partition("@")
+def _blamed(run: Run, one: Finding) -> Sequence[str]:
+    """The builds that are to blame for a finding, as far as anybody can say."""
+    if run.kind == "update":
+        return [one.build]
+    if run.kind == "consensus":
+        return [*(one.details.get("at_fault") or run.settings["builds"])]
+    return [_names(run, one)[-1]]
+
+
+def _report(store: Store, run: Run, build: str, found: Found, begun: float) -> dict[str, Any]:
+    engine, _, version = build.partition("@")
+    # Of a program of the user's own, its file's name says more than where it is.
+    product = engine if engine in _ENGINES.values() else Path(build.partition("?")[0]).name or build
     versions = dict(zip(run.settings["builds"], run.settings.get("versions", ()), strict=False))
     results = [
         {
             "test": f"/moire/{run.name}/{id}{records.end(one.details)}", "subtests": [], "duration": 0,
-            "status": {"crashed": "CRASH", "hung": "TIMEOUT"}.get(one.kind, "FAIL"),
-            "message": f"{one.signature}: {_seen(one)}",
+            "status": "PASS" if _no_bug(store, run, one) else _STATUS.get(one.kind, "FAIL"),
+            "message": _no_bug(store, run, one) or f"{one.signature}: {_seen(one)}",
         }
         for id, one in found
     ]  # fmt: skip
@@ -94,14 +128,16 @@ def _csv(store: Store, run: Run, found: Found) -> Exported:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["finding", "run", "oracle", "page", "build", "verdict", "state", "signature", "pixels", "stage",
-                     "element", "properties", "bytes before", "bytes after", "bug"])  # fmt: skip
+                     "element", "properties", "bytes before", "bytes after", "bug", "said", "note"])  # fmt: skip
     for id, one in found:
-        details = one.details
+        details, said = one.details, _said_of(store, run, one)
+        declared = [name for (name,) in details.get("features", {}).get("properties", ())]
         before, after = [*details.get("bytes", ()), "", ""][:2]
         writer.writerow([
             id, run.name, run.kind, one.number, one.build, one.kind, one.state, one.signature,
-            records.impact(details), details.get("stage", ""), details.get("element", ""),
-            " ".join(details.get("properties") or details.get("declared", ())), before, after, details.get("bug", ""),
+            records.pixels(details), details.get("stage", ""), details.get("element", ""),
+            " ".join(details.get("properties") or declared), before, after,
+            details.get("bug", ""), said.state, said.note,
         ])  # fmt: skip
     return _one("findings.csv", out.getvalue().encode("utf-8", "replace"))
 
@@ -109,7 +145,10 @@ def _csv(store: Store, run: Run, found: Found) -> Exported:
 def _json(store: Store, run: Run, found: Found) -> Exported:
     whole = {
         "run": run.name, "kind": run.kind, "settings": records.settings(run), "summary": records.summary(store, run),
-        "findings": [{**_named(id, one), **one.details, "html": _page(store, one)} for id, one in found],
+        "findings": [
+            {**_named(id, one), **one.details, "html": _page(store, one), "said": asdict(_said_of(store, run, one))}
+            for id, one in found
+        ],
     }  # fmt: skip
     return _one("findings.json", json.dumps(whole, indent=1).encode())
 
@@ -151,11 +190,13 @@ _TRACKERS: Mapping[str, tuple[str, str, str, str]] = {
 
 def _markdown(tracker: str) -> Callable[[Store, Run, Found], Exported]:
     def make(store: Store, run: Run, found: Found) -> Exported:
-        bugs = {f"finding-{id}.md": _bug(store, run, one, tracker) for id, one in found}
         engine = _ENGINES[tracker]
-        others = [id for id, one in found if not any(name.startswith(engine) for name in _names(run, one))]
-        notes = [f"finding {id} is of no {engine}: is {tracker} the right tracker?" for id in others]
-        return Exported({name: text.encode("utf-8", "replace") for name, text in bugs.items()}, {}, notes)
+        left_out = {f"finding {id}": why for id, one in found if (why := _no_bug(store, run, one)) and len(found) > 1}
+        told = [(id, one) for id, one in found if f"finding {id}" not in left_out]
+        bugs = {f"finding-{id}.md": _bug(store, run, one, tracker) for id, one in told}
+        others = [id for id, one in told if not any(name.startswith(engine) for name in _blamed(run, one))]
+        notes = [f"finding {id} is no fault of a {engine}: is {tracker} the right tracker?" for id in others]
+        return Exported({name: text.encode("utf-8", "replace") for name, text in bugs.items()}, left_out, notes)
 
     return make
 
@@ -168,13 +209,26 @@ def _bug(store: Store, run: Run, one: Finding, tracker: str) -> str:
     parts = [
         f"# {_title(run, one)}", f"## {steps}",
         "1. Save this page as `page" + records.end(details) + "` and open it.", _fenced(_page(store, one), "html"),
-        *(["2. Apply these operations, in order:", _fenced(update, "json")] if update else []),
+        *(["2. Save these operations as `update.json`. They are to be applied in order, once the page is drawn:",
+           _fenced(update, "json")] if update else []),
         "Moire shows it again with:",
         _fenced(records.command(run, one, "page"), "sh"),
+        *_by_reftest(store, one),
         f"## {expected}", wanted, f"## {actual}", seen, f"## {version}", _versions(run, one),
         "## More", _facts(store, run, one),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
+
+
+def _by_reftest(store: Store, one: Finding) -> list[str]:
+    """For those who have no Moire: a page that changes itself, and the one that it must look like."""
+    if one.details.get("reftest") != "fails" or "page" not in one.details:
+        return []
+    pair = reftest(case_of(store.blobs, one), "reftest", one.signature)
+    parts = ["Or by these two pages, which must look the same: the first changes itself once it is drawn."]
+    for name, data in (pair.test, pair.reference):
+        parts += [f"`{name}`", _fenced(data.decode("utf-8", "replace"), "html")]
+    return parts
 
 
 def _title(run: Run, one: Finding) -> str:
@@ -203,7 +257,7 @@ def _seen(one: Finding) -> str:
     if one.kind in ("crashed", "hung"):
         return f"the browser {one.kind}"
     where = f" of {one.details['element']}" if one.details.get("element") else ""
-    pixels = records.impact(one.details)
+    pixels = records.pixels(one.details)
     if not pixels:
         return str(one.details.get("reason") or one.kind)
     most = one.details.get("figures", {}).get("max_difference")

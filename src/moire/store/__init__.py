@@ -1,9 +1,9 @@
 """Runs and what they found: SQLite, and pages and pictures by content beside it. One writer a run."""
 
-from .records import Check, Cut, Finding, FindingState, PageRow, Row, Run, Triage, TriageState, Trial, case_of
+from .records import SEEN_TO, Check, Cut, Finding, FindingState, PageRow, Row, Run, Triage, TriageState, Trial, case_of
 from .runs import BISECT, BLOBS, DATABASE, Store
 
 __all__ = [
-    "BISECT", "BLOBS", "DATABASE", "Check", "Cut", "Finding", "FindingState", "PageRow", "Row", "Run", "Store",
-    "Triage", "TriageState", "Trial", "case_of",
+    "BISECT", "BLOBS", "DATABASE", "SEEN_TO", "Check", "Cut", "Finding", "FindingState", "PageRow", "Row", "Run",
+    "Store", "Triage", "TriageState", "Trial", "case_of",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,8 @@ from .database import StoreError
 State = Literal["running", "paused", "stopped", "done"]
 FindingState = Literal["confirmed", "example", "duplicate"]
 TriageState = Literal["new", "confirmed", "benign", "known", "reported"]
+# What people say of findings that need not be told again.
+SEEN_TO: Collection[TriageState] = ("benign", "known", "reported")
 
 
 @dataclass(frozen=True, slots=True)
