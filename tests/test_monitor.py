@@ -135,8 +135,8 @@ async def test_every_view_of_the_live_page(full: Path, chromium: Build) -> None:
 
 async def test_findings_are_filtered_ranked_and_counted(full: Path, chromium: Build) -> None:
     async with shown(full, chromium) as (_, view):
-        text = await go(view, "#/findings", "Findings")
-        assert "12 findings, 6 shown: one of each kind" in text
+        await go(view, "#/findings", "Findings")
+        await says(view, "12 findings, 6 shown: one of each kind")
         cards = "[...document.querySelectorAll('.card')].map(one => +/page (\\d+)/.exec(one.innerText)[1])"
         assert (await view.js(cards))[:2] == [5, 5]
         await view.js("const box = document.querySelector('[type=search]'); box.value = 'Consensus layout';"

@@ -337,6 +337,12 @@ class Store:
         query = f"{_ROWS} WHERE (changed, findings.id) > (?, ?) ORDER BY changed, findings.id LIMIT ?"
         return [Row(*row) for row in self.query(query, changed, id, most)]
 
+    def rows_most_visible(self, run: str, most: int) -> list[Row]:
+        """The first that a list of all findings has, or of one run's."""
+        order = "json_extract(brief, '$.bug') DESC, json_extract(brief, '$.impact') DESC, findings.id LIMIT ?"
+        query = f"{_ROWS} WHERE findings.state != 'duplicate' AND (? = '' OR runs.name = ?) ORDER BY {order}"
+        return [Row(*row) for row in self.query(query, run, run, most)]
+
     def counts(self) -> dict[int, tuple[int, int, int]]:
         """Of each run by its number: pages, findings and kinds of findings."""
         pages = dict(self.query("SELECT id, (SELECT max(number) + 1 FROM pages WHERE run = runs.id) FROM runs"))

@@ -32,6 +32,8 @@ _LOOKS = 0.5
 LAST_SECONDS = 0.1
 # A listener that has gone is noticed by telling it that nothing has happened.
 _SILENCE = 15.0
+# Findings that are shown before all are there.
+_FIRST = 60
 # Findings of a list that are read and sent at once.
 _AT_ONCE = 500
 _MOST_IDS = 2**63 - 1
@@ -90,7 +92,8 @@ class Monitor:
         return [
             web.get("/", self._file), web.get("/viewer/{name}", self._file), web.get("/data/config.js", self._config),
             web.get("/data/runs.json", self._runs), web.get("/data/run/{name}.json", self._run),
-            web.get("/data/findings.json", self._findings), web.get("/data/triage.json", self._triage),
+            web.get("/data/findings.json", self._findings), web.get("/data/first.json", self._first),
+            web.get("/data/triage.json", self._triage),
             web.get("/data/finding/{id:[0-9]{1,18}}.json", self._finding), web.get("/events", self._events),
             web.post("/control", self._control), web.post("/say", self._say), web.post("/begin", self._begin),
             web.post("/recheck", self._recheck),
@@ -148,6 +151,17 @@ class Monitor:
             await answer.write(b",\n" if lines else b"")
         await answer.write(f'], "changed": {max(0, last[0])}}}'.encode())
         return answer
+
+    async def _first(self, request: web.Request) -> web.Response:
+        """What a long list begins with, while the rest is on its way."""
+
+        def read(store: Store) -> str:
+            kinds = {run.name: run.kind for run in store.runs()}
+            found = store.rows_most_visible(request.query.get("run", ""), _FIRST)
+            return ",".join(records.row(one, kinds) for one in found)
+
+        text = f'{{"rows": [{await self._reader(read)}]}}'
+        return web.Response(text=text, content_type="application/json")
 
     async def _finding(self, request: web.Request) -> web.Response:
         id, places = int(request.match_info["id"]), LivePlaces(self.content)

@@ -59,13 +59,20 @@ let known = 0;
 M.findings = async () => {
   const {rows, changed} = await M.get('findings', `?since=${known}`);
   if (M.config.offline && M.rows.size) return false;
+  take(rows);
+  M.whole = true;
+  known = M.config.offline ? 0 : Math.max(known, changed);
+  return rows.length > 0;
+};
+// Whether all are there; if not, the most visible can be had sooner.
+M.whole = false;
+M.first = async run => take((await M.get('first', `?run=${encodeURIComponent(run)}`)).rows);
+const take = rows => {
   for (const {brief, ...row} of rows) {
     const {features, ...facts} = brief;
     M.rows.set(row.id, {...row, ...facts, kind: row.kind, state: row.state, tags: (features?.tags || []).map(one => one[0]),
       attributes: features?.attributes || [], styled: features?.styled || [], declared: (features?.properties || []).map(one => one[0])});
   }
-  known = M.config.offline ? 0 : Math.max(known, changed);
-  return rows.length > 0;
 };
 M.picture = blob => M.config.offline ? M.config.pictures[blob] : `${M.config.content}/picture/${blob}`;
 M.triage = async () => {

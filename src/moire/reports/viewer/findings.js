@@ -65,14 +65,18 @@
     add();
     new IntersectionObserver(entries => { if (entries.some(one => one.isIntersecting) && shown < found.length) add(); }, {rootMargin: '800px'}).observe(more);
     const total = chosen(query).length;
-    place.replaceChildren(h('p', {role: 'status'}, `${M.number(total)} findings`, query.get('each') ? '' : `, ${M.number(found.length)} shown: one of each kind`),
+    place.replaceChildren(h('p', {role: 'status'}, M.whole ? `${M.number(total)} findings` : 'The most visible findings; the rest is on its way', query.get('each') ? '' : `, ${M.number(found.length)} shown: one of each kind`),
       list, ...(shown < found.length ? [more] : []));
   };
 
   const place = h('div', {});
   M.views.findings = {
     make: async (_, query) => {
-      await M.findings();
+      if (M.whole || M.config.offline || [...query.keys()].some(name => !['run', 'each'].includes(name))) await M.findings();
+      else {
+        await M.first(query.get('run') || '');
+        M.findings().then(() => { if (M.where().view === 'findings') M.views.findings.live(true); }, error => M.say(error.message, true));
+      }
       const rows = [...M.rows.values()];
       const change = (name, value) => {
         value ? query.set(name, value) : query.delete(name);

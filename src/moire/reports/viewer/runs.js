@@ -139,7 +139,7 @@
     // The run itself is there sooner than what it found.
     const found = M.findings();
     const run = await M.get(`run/${name}`);
-    if (M.rows.size) await found;
+    if (M.whole) await found;
     else found.then(changed => { if (changed) M.views.run.live(); }, error => M.say(error.message, true));
     return body(run, run.looking);
   };
