@@ -23,6 +23,10 @@ NAMES = (
     "regression",
     "consensus",
     "monitor",
+    "store",
+    "cluster",
+    "guidance",
+    "soak",
 )
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from moire.browsers import names, shelf
@@ -36,6 +41,36 @@ async def changes(lab: Lab, base: Build, new: Build, measure: Measure, cases: It
 
     async for verdict in in_order(cases, judge):
         yield verdict
+
+
+def family(of: int) -> set[int]:
+    """A process and all that descend from it."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {of}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def resident(of: int = 0) -> int:
+    """Bytes of this process, or another, and all that descend from it. What is shared is counted by its share."""
+    total = 0
+    for pid in family(of or os.getpid()):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1]) * 1024
+    return total
+
+
+def moire(*words: object, store: Path) -> str:
+    """What a verb prints."""
+    whole = [sys.executable, "-m", "moire.cli", *map(str, words), "--store", str(store)]
+    return subprocess.run(whole, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def build(name: str) -> Build:

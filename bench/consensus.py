@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from moire.pages.spec import web
 from moire.pixels import measure
 from moire.triage.reduce import Disagrees, Reduced, Settings, reduce
 
-from .common import Row, build, in_order, row
+from .common import Row, build, in_order, moire, row
 
 ENGINES = ("chromium@156", "firefox@153", "webkit@2.50")
 PAGES = int(os.environ.get("MOIRE_BENCH_PAGES", "1000"))
@@ -115,19 +114,15 @@ async def speed() -> list[Row]:
 def steered(seed: int, edges: int) -> list[dict[str, Any]]:
     """The findings of one hunt, which goes on where it was broken off: all of them take more than an hour."""
 
-    def moire(*words: str) -> str:
-        whole = [sys.executable, "-m", "moire.cli", *words, "--store", str(STORE)]
-        return subprocess.run(whole, check=True, stdout=subprocess.PIPE, text=True).stdout
-
     # What other code found is no figure of this one's.
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
     name = f"seed-{seed}-edges-{edges}-runs-{RUNS}-at-{head.stdout.strip()}"
-    known = [one["name"] for one in json.loads(moire("runs", "list", "--json"))] if STORE.exists() else []
+    known = [one["name"] for one in json.loads(moire("runs", "list", "--json", store=STORE))] if STORE.exists() else []
     # All of the grammar: the thesis had no profiles.
     words = ["consensus", *QUICK, "--profile", "all", "--runs", str(RUNS), "--seed", str(seed), "--edges", str(edges)]
-    words += ["--name", name]
-    moire("hunt", *(["--resume", name] if name in known else words))
-    found: list[dict[str, Any]] = json.loads(moire("runs", "show", name, "--json"))["findings"]
+    words += ["--afresh", "--name", name]
+    moire("hunt", *(["--resume", name] if name in known else words), store=STORE)
+    found: list[dict[str, Any]] = json.loads(moire("runs", "show", name, "--json", store=STORE))["findings"]
     return found
 
 

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-from pathlib import Path
 
 from moire.browsers.lab import Lab
 from moire.pages.simple import page
 from moire.pixels import measure
 
-from .common import Row, build, changes, row
+from .common import Row, build, changes, resident, row
 
 SELF = (("chromium@156", 2000), ("firefox@153", 500), ("webkit@2.50", 300))
-
-
-def resident() -> int:
-    """Bytes of this process and all that descend from it. What is shared is counted by its share."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    family = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= more
-    total = 0
-    for pid in family:
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    total += int(line.split()[1]) * 1024
-    return total
 
 
 async def against_itself(name: str, count: int) -> Row:
