@@ -60,7 +60,9 @@ def summary(store: Store, run: Run) -> dict[str, Any]:
     return {
         "state": store.state(run), "pages": pages, **dict(sorted(kinds.items())),
         "findings": len(found), "signatures": len({one.signature for one in found if one.signature}),
-        "examples": sum(one.state == "example" for one in found), **_steps(found), **consensus.summary(found),
+        "examples": sum(one.state == "example" for one in found),
+        "known from earlier runs": len({one.signature for one in found if "known_from" in one.details}),
+        **_steps(found), **consensus.summary(found),
         "seconds": round(run.seconds, 1), "pages a second": round(pages / max(run.seconds, 0.1), 2), **run.notes,
         **{f"{_WHY}{reason}": n for reason, n in _reasons(store, run).most_common(SHOWN_REASONS)},
     }  # fmt: skip

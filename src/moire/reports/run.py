@@ -43,7 +43,8 @@ def write(store: Store, run: Run, place: Path, most: int = MOST_SHOWN) -> Path:
     # Read once: a hunt that goes on finds more meanwhile.
     found = store.findings(run)
     ids = {(row.number, row.build): row.id for row in store.rows(run)}
-    shown = [one for one in _ranked(found) if (one.number, one.build) in ids][: most or None]
+    ranked = [one for one in _ranked(found) if (one.number, one.build) in ids]
+    shown = ranked[: most or None]
     places = _Folder(store, run, place)
     told = [_files(store, run, one, place / f"finding-{n:03d}", places) for n, one in enumerate(shown, 1)]
     whole = {
@@ -56,7 +57,9 @@ def write(store: Store, run: Run, place: Path, most: int = MOST_SHOWN) -> Path:
     if run.settings.get("config"):
         (place / "config.toml").write_bytes(run.settings["config"].encode("utf-8", "replace"))
     more = consensus.write(store, run, found, place) if run.kind == "consensus" else {}
-    _viewer(store, run, place, places, more, {ids[one.number, one.build]: one for one in shown})
+    _viewer(
+        store, run, place, places, more, {ids[one.number, one.build]: one for one in shown}, len(ranked) - len(shown)
+    )
     return place / INDEX
 
 
@@ -70,8 +73,9 @@ def _ranked(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _viewer(
-    store: Store, run: Run, place: Path, folder: _Folder, more: Mapping[str, Any], shown: Mapping[int, Finding]
-) -> None:
+    store: Store, run: Run, place: Path, folder: _Folder, more: Mapping[str, Any], shown: Mapping[int, Finding],
+    left_out: int,
+) -> None:  # fmt: skip
     """The viewer and its data: scripts, since a page that is opened from a disk may not read anything else. What is one
     more of many has no page of its own."""
     ours = resources.files("moire.reports") / "viewer"
@@ -93,7 +97,8 @@ def _viewer(
         file.write_text(f"M.arrived({json.dumps(name)}, {json.dumps(value)});\n", "utf-8")
     blobs = {blob for row in rows for blob in (json.loads(row.brief).get("pictures") or {}).values()}
     pictures = {blob: folder.picture(blob) for blob in sorted(blobs)}
-    config = {"offline": True, "run": run.name, "kind": run.kind, "builds": [], "pictures": pictures}
+    config = {"offline": True, "run": run.name, "kind": run.kind, "builds": [], "pictures": pictures,
+              "left_out": left_out}  # fmt: skip
     (place / "data" / "config.js").write_text(f"M.config = {json.dumps(config)};\n", "utf-8")
 
 

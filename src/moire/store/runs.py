@@ -29,7 +29,7 @@ BLOBS = "blobs"
 BISECT = "bisect"
 # Of a finding's details, what lists show.
 _BRIEF = ("stage", "element", "properties", "bytes", "operations", "bug", "pictures", "features", "benign", "category",
-          "at_fault", "unreduced")  # fmt: skip
+          "at_fault", "unreduced", "known_from")  # fmt: skip
 _ROWS = (
     "SELECT findings.id, runs.name, number, build, findings.state, findings.kind, signature, brief, changed"
     " FROM findings JOIN runs ON runs.id = run"

@@ -34,7 +34,7 @@
     h('span', {class: 'thumbs'}, Object.entries(row.pictures || {}).slice(0, 3).map(([name, blob]) => h('img', {src: M.picture(blob), alt: name, loading: 'lazy', decoding: 'async'}))),
     h('span', {class: 'name'}, row.signature || 'not looked into yet'),
     h('span', {class: 'soft'}, `${row.kind}, ${row.run} page ${row.number}`, row.impact ? [', ', h('span', {title: 'pixels that differ, each by how strongly'}, `visible ${M.number(row.impact)}`)] : '',
-      row.bug ? ', bug' : '', alike > 1 ? `, ${alike} of this kind` : ''),
+      row.bug ? ', bug' : '', row.known_from ? `, known from ${row.known_from}` : '', alike > 1 ? `, ${alike} of this kind` : ''),
     M.triaged(row).state !== 'new' ? h('span', {class: `state ${M.triaged(row).state}`}, M.triaged(row).state) : null);
 
   // The order in which a finding's page goes on to the next.
@@ -66,6 +66,7 @@
     new IntersectionObserver(entries => { if (entries.some(one => one.isIntersecting) && shown < found.length) add(); }, {rootMargin: '800px'}).observe(more);
     const total = chosen(query).length;
     place.replaceChildren(h('p', {role: 'status'}, M.whole ? `${M.number(total)} findings` : 'The most visible findings; the rest is on its way', query.get('each') ? '' : `, ${M.number(found.length)} shown: one of each kind`),
+      M.config.left_out ? h('p', {class: 'soft'}, `${M.number(M.config.left_out)} that are less visible are not in this report; `, h('code', {}, 'moire serve'), ' has them all.') : '',
       list, ...(shown < found.length ? [more] : []));
   };
 
