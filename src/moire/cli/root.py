@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 # Each verb, and the file here that hangs it on `cli`: only what is called is loaded.
 _VERBS = {
+    "app": "app",
     "bisect": "bisect", "browsers": "browsers", "check": "shoot", "check-update": "update", "compare": "shoot",
     "export": "export", "generate": "pages", "grammar": "grammar", "hunt": "hunt", "pages": "pages",
     "recheck": "recheck", "reduce": "reduce", "report": "runs", "runs": "upkeep", "serve": "serve", "shot": "shoot",

@@ -1,0 +1,1 @@
+"""Web applications: the same session in every browser, and what is different elsewhere."""
