@@ -12,6 +12,7 @@ from conftest import SHARED
 from moire.apps.align import Graph, differences
 from moire.apps.compare import compared
 from moire.apps.match import matched
+from moire.apps.mutations import Mutations, mutations
 from moire.apps.page import Edges, Node, Page, parsed, plain, read
 from moire.nouns import UsageError
 from test_cli import moire
@@ -119,3 +120,35 @@ def test_dumps_are_read_as_they_are_written(tmp_path: Path) -> None:
             read(tmp_path / "b.json")
     done = moire("app", "diff", tmp_path / "a.json", tmp_path / "none.json")
     assert done.returncode == 2 and "none.json" in done.stderr and "Traceback" not in done.stderr
+
+
+def changed(*nodes: Node) -> Mutations:
+    return mutations(MENU, Page(nodes))
+
+
+def test_an_event_that_changes_nothing_changes_nothing() -> None:
+    assert changed(*MENU.nodes).none and not changed(*MENU.nodes).changed
+    assert mutations(None, MENU).added == {0, 1, 2, 3}
+
+
+def test_six_kinds_of_mutations() -> None:
+    body, bar, first, second = MENU.nodes
+    assert changed(body, bar, first, second, Node(8, 1, "/HTML/BODY/DIV/A[3]")).added == {8}
+    assert changed(body, bar, second).removed == {2}
+    assert changed(body, bar, first, replace(second, parent=0)).reparented == {3}
+    one = changed(body, bar, second, first)
+    assert len(one.reordered) == 1 and not one.added and not one.reparented
+    assert changed(body, bar, replace(first, attributes={"class": "on"}), second).attributes == {2: {"class"}}
+    assert changed(*MENU.nodes, Node(9, 3, text="words")).texts == {3}
+    said = Page([*MENU.nodes, Node(9, 3, text="words")])
+    assert mutations(said, MENU).texts == {3} and mutations(said, Page([*MENU.nodes, Node(9, 3, text="x")])).texts == {
+        3
+    }
+    moving = changed(body, bar, replace(first, edges=(11, 10, 61, 30)), second)
+    assert moving.none and moving.moved == {2} == moving.changed
+
+
+def test_of_many_that_kept_their_order_only_the_one_that_was_moved_is_told() -> None:
+    items = [Node(n, 0, f"/UL/LI[{n}]") for n in range(1, 6)]
+    before, after = Page([Node(0, -1, "/UL"), *items]), Page([Node(0, -1, "/UL"), *items[1:], items[0]])
+    assert mutations(before, after).reordered == {1}
