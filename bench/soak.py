@@ -29,6 +29,8 @@ MINUTES = float(os.environ.get("MOIRE_SOAK_MINUTES", "60"))
 EVERY = float(os.environ.get("MOIRE_SOAK_EVERY", "20"))
 HUNT = ("hunt", "update", "chromium@156", "--operations", "6", "--seed", "1")
 NAME = "update-1"
+# Pages of a hunt that somebody else ends.
+WITHOUT_END = "100000000"
 # Of the disk that the store is on while it is disturbed, and for how long it is full.
 DISK, FULL_SECONDS = "2G", 6.0
 # Seconds between two looks at memory; seconds that a hunt takes to get going.
@@ -59,7 +61,7 @@ class Soak:
         )  # fmt: skip
 
     def begin(self) -> None:
-        self.start(*(("hunt", "--resume", NAME) if self.known() else self.hunt))
+        self.start(*(("hunt", "--resume", NAME) if self.known() else (*self.hunt, "--pages", WITHOUT_END)))
 
     def known(self) -> bool:
         if not (self.store / "moire.sqlite").exists():

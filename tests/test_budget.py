@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +17,12 @@ import pytest
 from moire.browsers.lab import Lab, LabOptions
 from moire.hunts import room
 from moire.hunts.finding import Enough, Judged, Prospect, placed
+from moire.hunts.guide import Guide
 from moire.hunts.here import Here
 from moire.hunts.run import Budget, Switch, Told, follow, nothing_more
 from moire.nouns import Build, Case, Failure, Shot, UsageError, Verdict
+from moire.pages.make import Pages
+from moire.pages.spec import web
 from moire.store import Finding, Run, Store, earlier, upkeep
 from moire.store.blobs import Blobs
 from moire.store.database import NoRoom
@@ -166,3 +172,52 @@ def test_too_little_memory_gets_a_sentence() -> None:
 
     with pytest.raises(UsageError, match="too little"):
         Means.of(15.0, "", 1000, "")
+
+
+def _crash(needs: str, state: str = "example") -> Finding:
+    details = {"needs": [needs]} if state == "example" else {"rough": "b crashed", "unreduced": "one more of many"}
+    return Finding(0, "b", state, "crashed", f"b crashed {needs}", details)  # type: ignore[arg-type]
+
+
+def test_many_of_one_crash_are_no_other_crash() -> None:
+    enough = Enough.of([_crash("zoom:"), *(_crash("zoom:", "duplicate") for _ in range(5))])
+    assert enough.signature("b crashed", b"<p style='zoom: 2'>") == "b crashed zoom:"
+    assert enough.signature("b crashed", b"<p style='columns: 2'>") == ""
+
+
+def test_a_run_that_goes_on_before_a_lesson_has_not_learnt_it_yet() -> None:
+    pages = Pages(web.weights())
+    guide = Guide(pages, lambda number: pages.page(number, 600))
+    known = [
+        Finding(n, "b", "example", "different", "s", {"about": ["color:"], "first": not n, "questions": 50})
+        for n in range(30)
+    ]
+    first = [pages.page(n, 600).html for n in range(190, 200)]
+    guide.learn(known, 200)
+    later = [pages.page(n, 600).html for n in range(200, 210)]
+    guide.learn(known, 0)
+    assert [pages.page(n, 600).html for n in range(190, 200)] == first
+    guide.learn(known, 200)
+    assert [pages.page(n, 600).html for n in range(200, 210)] == later
+
+
+async def test_what_a_run_knows_of_others_outlives_them(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        first = store.begin("update", "", {})
+        (found, *_) = await hunted(store, first, Fails(store.blobs), Budget(pages=3))
+        second = store.begin("update", "", {"earlier": earlier.note(store, "update")})
+        upkeep.collect(store, forget=[first])
+        assert store.blobs.has(found.details["page"]) and len(earlier.noted(store, second)) == 3
+        upkeep.collect(store, forget=[second])
+        assert not store.blobs.has(found.details["page"])
+
+
+def test_a_run_of_another_moire_is_not_gone_on_with(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "moire.cli", "hunt"]
+    begun = [*words, "update", "chromium@156", "--pages", "1", "--store", str(tmp_path)]
+    assert subprocess.run(begun, capture_output=True).returncode == 0
+    with sqlite3.connect(tmp_path / "moire.sqlite") as db:
+        db.execute("UPDATE runs SET state = 'stopped', settings = json_set(settings, '$.made', 'other', '$.pages', 2)")
+    again = [*words, "--resume", "update-1", "--store", str(tmp_path)]
+    done = subprocess.run(again, capture_output=True, text=True)
+    assert done.returncode == 2 and "another Moire" in done.stderr and "Traceback" not in done.stderr

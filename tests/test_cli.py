@@ -217,7 +217,19 @@ def test_every_verb_has_help_with_an_example() -> None:
 
 
 def test_hunt_finds_reports_and_repeats_itself(tmp_path: Path) -> None:
-    words = ("hunt", "change", "--base", "chromium@108", "--new", "chromium@156", "--pages", "1", "--seed", "3")
+    words = (
+        "hunt",
+        "change",
+        "--base",
+        "chromium@108",
+        "--new",
+        "chromium@156",
+        "--pages",
+        "1",
+        "--seed",
+        "3",
+        "--afresh",
+    )
     reports = []
     for name in ("one", "two"):
         done = moire(*words, "-o", tmp_path / name)

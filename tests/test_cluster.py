@@ -52,10 +52,10 @@ def words(tmp_path: Path) -> list[object]:
     return ["hunt", "change", "--base", render, "--new", f"{render} new", "--from", own, "--measure", "exact"]
 
 
-def found(folder: Path, pages: int = 40) -> list[tuple[object, ...]]:
+def found(folder: Path) -> list[tuple[object, ...]]:
     with Store(folder, make=False) as store:
         (run,) = store.runs()
-        assert run.state == "done" and store.next_page(run) == pages
+        assert run.state == "done" and store.next_page(run) == 40
         told = ("page", "unreduced", "rough")
         return [
             (one.number, one.state, one.signature, *(one.details.get(key) for key in told))
@@ -106,6 +106,18 @@ def test_a_hunt_that_is_killed_takes_its_workers_with_it(tmp_path: Path, words: 
     assert again.returncode == 0 and len(found(tmp_path / "s")) == 6
 
 
+def test_ctrl_c_ends_a_hunt_and_its_workers_in_order(tmp_path: Path, words: list[object]) -> None:
+    hunting = subprocess.Popen(
+        [*MOIRE, *map(str, words), "--store", tmp_path / "s", "--cluster", "local:2"], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    _until(lambda: _pages(tmp_path / "s") > 2)
+    # As from a terminal: all of them hear it.
+    os.killpg(hunting.pid, signal.SIGINT)
+    said, _ = hunting.communicate(timeout=100)
+    assert hunting.returncode == 130 and "Go on with" in said and "Open" in said and "Traceback" not in said, said
+
+
 def test_a_cluster_of_ones_own_whose_workers_come_late(tmp_path: Path, words: list[object]) -> None:
     with _scheduler(tmp_path) as address:
         hunting = subprocess.Popen(
@@ -131,7 +143,7 @@ def test_a_worker_that_cannot_do_it_is_left_out(tmp_path: Path, words: list[obje
         _until(lambda: (tmp_path / "s" / "moire.sqlite").exists() and bool(_runs(tmp_path / "s")))
         program.write_text(program.read_text() + "# another\n")
         said, _ = hunting.communicate(timeout=200)
-    assert hunting.returncode == 4 and "is left out" in said and "not what it was" in said, said
+    assert hunting.returncode == 4 and said.count("is left out") == 1 and "not what it was" in said, said
     assert "No worker of the cluster can do the work" in said and "Traceback" not in said
 
 
@@ -144,28 +156,18 @@ async def test_clusters_that_are_none_get_a_sentence(address: str, monkeypatch: 
 
 
 def test_real_browsers_on_workers(tmp_path: Path) -> None:
-    words = [
-        "hunt",
-        "change",
-        "--base",
-        "chromium@108",
-        "--new",
-        "chromium@116",
-        "--pages",
-        12,
-        "--seed",
-        4,
-        "--findings",
-        1,
-    ]
+    """Until there is a finding, and the same one."""
+    builds = ["--base", "chromium@108", "--new", "chromium@116"]
+    words = ["hunt", "change", *builds, "--pages", 300, "--findings", 1]
     told = []
     for name, more in (("here", ()), ("there", ("--cluster", "local:2"))):
         done = moire(*words, "--store", tmp_path / name, *more)
         assert done.returncode == 0, done.stderr
-        told.append(found(tmp_path / name, 2))
         with Store(tmp_path / name) as store:
-            assert "pages in" in store.run("change-1").notes["chromium@108"]
-    assert told[0] == told[1] and told[0]
+            run = store.run("change-1")
+            assert "pages in" in run.notes["chromium@108"]
+            told.append([store.next_page(run), *((one.number, one.signature) for one in store.findings(run))])
+    assert told[0] == told[1] and len(told[0]) == 2
 
 
 def _until(done: Any) -> None:

@@ -58,6 +58,17 @@ def test_wptreport(full: Path, tmp_path: Path) -> None:
     assert len({one["test"] for one in told["results"]}) == 6
 
 
+def test_builds_that_were_named_without_a_version(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs") as store:
+        settings = {"builds": ["firefox", "webkit"], "names": ["firefox@153", "webkit@2.50"], "measure": "exact"}
+        run = store.begin("consensus", "", settings)
+        details = {"page": store.blobs.add(b"<p>"), "at_fault": ["webkit@2.50"]}
+        store.keep(run, Finding(0, "firefox@153 | webkit@2.50", "example", "different", "s", details))
+    exported(tmp_path / "runs", "consensus-1", "wptreport", tmp_path)
+    assert len(json.loads((tmp_path / "wptreport-webkit-2.50.json").read_text())["results"]) == 1
+    assert json.loads((tmp_path / "wptreport-firefox-153.json").read_text())["results"] == []
+
+
 def test_a_report_is_of_one_product(tmp_path: Path) -> None:
     with Store(tmp_path / "runs") as store:
         run = store.begin("update", "", {"builds": ["chromium@156", "firefox@153"], "measure": "exact"})

@@ -166,6 +166,7 @@ def begin_run(
         weights = shaped(sources.weights(builds=asked, **how))
         whole = {
             "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
+            "names": [build.name for build in builds],
             "programs": [begin.program(build) for build in builds],
             "pages": pages if pages is not None else (0 if seconds else 500), "seconds": seconds, "seed": seed,
             "size": size, "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own,
@@ -173,7 +174,9 @@ def begin_run(
             "config": config.written(), **settings,
         }  # fmt: skip
         # What cannot be hunted for leaves no run behind.
-        begin.hunt(kind, whole, builds, kept)
+        hunt = begin.hunt(kind, whole, builds, kept)
+        with waiting("getting pages ready"):
+            whole["made"] = begin.made(hunt)
         return go(kept, kept.begin(kind, name, whole), builds, output, fail_on_finding, means)
 
 
@@ -185,6 +188,9 @@ def go(
         try:
             place = place_for(store, known, output)
             hunt = begin.hunt(known.kind, known.settings, builds, store, means.lab, known.name)
+            if known.state != "done":
+                with waiting("getting pages ready"):
+                    begin.check_pages(known.settings, hunt)
             store.going(known, "running")
             run(_hunt(store, known, hunt, builds, means))
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ..browsers import history
 from ..browsers.lab import LabOptions
 from ..grammar import reducer
 from ..nouns import Build, Environment, UsageError
+from ..nouns.update import written
 from ..oracles.consensus import Pool
 from ..pages.make import Pages
 from ..pixels import Measure, measure
@@ -112,6 +114,31 @@ def check(settings: Mapping[str, Any], builds: Sequence[Build]) -> None:
     for name, before in settings.get("own", ()):
         if digest(Path(name)) != before:
             raise UsageError(f"{name} is not what it was when the run was begun.", "Put it back, or begin another run.")
+
+
+def made(hunt: Hunt) -> str:
+    """What tells the pages of a run from those that another Moire would make."""
+    case = hunt.case(0)
+    return hashlib.sha256(case.html + written(case.update).encode()).hexdigest()[:16]
+
+
+def check_pages(settings: Mapping[str, Any], hunt: Hunt) -> None:
+    """A run goes on with the pages that it would have had."""
+    if settings.get("made") != made(hunt):
+        raise UsageError(
+            "The run was begun by another Moire, which makes other pages of the same seed.",
+            "Go on with that one, or begin another run.",
+        )
+
+
+def exact(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The builds of a run by their full versions, and what it calls them."""
+    asked = names(settings)
+    found = []
+    for name, version, called in zip(asked, settings["versions"], settings.get("names", asked), strict=True):
+        known = re.fullmatch(r"(chromium|firefox|webkit)(?:@[^?]*)?(\?.*)?", name)
+        found.append((f"{known[1]}@{version}{known[2] or ''}" if known else name, called))
+    return found
 
 
 def program(build: Build) -> list[list[object]]:

@@ -11,6 +11,8 @@ import logging
 import math
 import os
 import re
+import secrets
+import signal
 import socket
 import threading
 import time
@@ -21,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
-from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_worker
+from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin, get_worker
 from distributed.client import FutureCancelledError
 
 from .. import __version__
@@ -31,7 +33,7 @@ from ..browsers.processes import MARKER, discard, scratch, warden
 from ..nouns import Build, Case, HarnessError, LaunchError, MoireError, UnknownBuild, UsageError
 from ..pages.beside import needed
 from ..triage.reduce import Shown, Step, View
-from . import begin
+from . import begin, room
 from .finding import WORTH, Enough, Judged, Prospect
 from .here import Here
 
@@ -44,15 +46,20 @@ SILENCE = "20s"
 DEATHS, TRIES = 5, 3
 # Seconds between two looks at who is there, that a cluster may take to answer, and a worker to end its browsers.
 LOOK_SECONDS, ANSWER_SECONDS, END_SECONDS = 2.0, 20.0, 10.0
+# So often one looks for workers, when those that are left can do nothing.
+LOOKS_FOR_OTHERS = 10
+# A worker that nobody has given anything to for so long ends its browsers.
+IDLE_SECONDS = 600.0
 
 
 class CannotWork(Exception):
-    """One worker cannot do the work, and why; others may."""
+    """One worker cannot do the work, and why; others may, and what is `passing` it may do itself another time."""
 
-    def __init__(self, worker: str, sentence: str) -> None:
-        super().__init__(worker, sentence)
+    def __init__(self, worker: str, sentence: str, passing: bool) -> None:
+        super().__init__(worker, sentence, passing)
         self.worker = worker
         self.sentence = sentence
+        self.passing = passing
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,8 @@ class Errand:
     kind: str
     settings: Mapping[str, Any]
     options: LabOptions
+    # Whether workers are children of the process that hunts.
+    local: bool = False
     moire: str = __version__
 
 
@@ -84,24 +93,39 @@ class Hands(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         self._worker: str = worker.address
         self._opening: asyncio.Task[Here] | None = None
+        self._busy = 0
+        self._last = time.monotonic()
+        if self._errand.local:
+            # Ctrl-C is for the process that hunts: it ends in order, and its workers with it.
+            with suppress(ValueError):
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="moire", daemon=True).start()
 
     async def teardown(self, worker: Any) -> None:
         ending = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        try:
+        # What is not done by then, the warden does.
+        with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.wrap_future(ending), END_SECONDS)
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     async def _end(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task(), self._opening}
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        if self._opening is not None:
+        await self._close()
+
+    async def _close(self) -> None:
+        opening, self._opening = self._opening, None
+        if opening is not None:
             with suppress(MoireError):
-                await (await self._opening).lab.__aexit__(None, None, None)
+                await (await opening).lab.__aexit__(None, None, None)
+
+    async def _close_if_idle(self) -> None:
+        """The process that hunts may be gone for good; should it be back, browsers are started again."""
+        if not self._busy and time.monotonic() - self._last >= IDLE_SECONDS:
+            await self._close()
 
     def do(self, work: Callable[[Here], Awaitable[object]]) -> Done:
         return asyncio.run_coroutine_threadsafe(self._do(work), self._loop).result()
@@ -109,12 +133,22 @@ class Hands(WorkerPlugin):
     async def _do(self, work: Callable[[Here], Awaitable[object]]) -> Done:
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
+        self._busy += 1
         try:
             here = await asyncio.shield(self._opening)
             return Done(await work(here), self._worker, here.health())
-        except MoireError as error:
+        except (MoireError, OSError) as error:
             who = f"The worker on {socket.gethostname()} (process {os.getpid()})"
-            raise CannotWork(self._worker, f"{who} is left out: {error}") from None
+            if (lack := room.lack()) is not None:
+                raise CannotWork(self._worker, f"{who} waits: {lack.sentence}", True) from None
+            raise CannotWork(self._worker, f"{who} is left out: {error}", False) from None
+        finally:
+            self._busy -= 1
+            self._last = time.monotonic()
+            asyncio.get_running_loop().call_later(IDLE_SECONDS + 1, self._look_whether_idle)
+
+    def _look_whether_idle(self) -> None:
+        self._closing = asyncio.ensure_future(self._close_if_idle())
 
     async def _open(self) -> Here:
         errand = self._errand
@@ -134,12 +168,13 @@ class Hands(WorkerPlugin):
 def _ready(settings: Mapping[str, Any]) -> list[Build]:
     """The builds of a run on a worker, fetched if they are not there, and the very same as elsewhere."""
     builds = []
-    for name in begin.names(settings):
+    for name, called in begin.exact(settings):
         try:
-            builds.append(names.resolve(name))
+            build = names.resolve(name)
         except UnknownBuild:
             shelf.install(name)
-            builds.append(names.resolve(name))
+            build = names.resolve(name)
+        builds.append(build.named(called))
     # Pages of the user's own are where the hunt is.
     begin.check({**settings, "own": []}, builds)
     return builds
@@ -180,6 +215,7 @@ class Cluster:
         self._threads: Mapping[str, int] = {}
         self._looked = -math.inf
         self._left_out: set[str] = set()
+        self._said: set[str] = set()
         self._health: dict[str, Mapping[str, Mapping[str, int]]] = {}
 
     @property
@@ -224,48 +260,73 @@ class Cluster:
     async def _do(self, work: Callable[..., Done], *given: object, priority: int = 0) -> Done:
         deaths = 0
         while True:
-            await self.look_round()
-            only = [*self._threads] if self._left_out else None
-            if only == []:
-                raise LaunchError("No worker of the cluster can do the work.", "Start others, then resume the run.")
-            future = self._client.submit(work, self._name, *given, pure=False, priority=priority, workers=only)
+            future: Future[Done] | None = None
             try:
+                only = await self._able()
+                # Those that were left out refuse once more: better than to wait for one that is gone.
+                future = self._client.submit(
+                    work, self._name, *given, pure=False, priority=priority, workers=only,
+                    allow_other_workers=only is not None,
+                )  # fmt: skip
                 done: Done = await future
             except CannotWork as error:
-                if error.worker not in self._left_out:
-                    self._left_out.add(error.worker)
+                if error.worker not in self._left_out and error.sentence not in self._said:
+                    self._said.add(error.sentence)
                     self._told(error.sentence)
+                if error.passing or error.worker in self._left_out:
+                    # There is no event for what is to pass.
+                    await asyncio.sleep(LOOK_SECONDS)
+                else:
+                    self._left_out.add(error.worker)
                 self._looked = -math.inf
             except KilledWorker:
                 deaths += 1
                 if deaths == TRIES:
                     raise HarnessError("Worker after worker dies.", "Look at what they say, then resume.") from None
-            except FutureCancelledError:
+            except (FutureCancelledError, OSError, RuntimeError):
                 raise HarnessError("The cluster is gone.", "Start it again, then resume the run.") from None
-            except OSError as error:
-                raise HarnessError(f"The cluster cannot be reached: {error}.", "Then resume the run.") from None
             else:
                 self._health[done.worker] = done.health
                 return done
             finally:
-                future.release()
+                if future is not None:
+                    future.release()
+
+    async def _able(self) -> list[str] | None:
+        """Those that were not left out; nobody, if nobody was. One that died may be back in a moment."""
+        for _ in range(LOOKS_FOR_OTHERS):
+            await self.look_round()
+            if not self._left_out:
+                return None
+            if self._threads:
+                return [*self._threads]
+            self._looked = -math.inf
+            await asyncio.sleep(LOOK_SECONDS)
+        raise LaunchError("No worker of the cluster can do the work.", "Start others, then resume the run.")
 
 
 @asynccontextmanager
 async def opened(address: str, errand: Errand, told: Callable[[str], None]) -> AsyncIterator[Cluster]:
     """A cluster by the address of its scheduler, or `local:N`: so many workers of this machine."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Several hunts may share a cluster, and have runs of one name.
+    errand = replace(errand, name=f"moire-{errand.name}-{secrets.token_hex(4)}")
     local = LOCAL.fullmatch(address)
     if local is None and address.startswith("local:"):
         raise UsageError(f"There is no cluster at {address}.", "Write for example local:2.")
     async with AsyncExitStack() as stack:
         if local is not None:
             client = await stack.enter_async_context(_local(int(local[1])))
-            errand = replace(errand, options=_shared(errand, int(local[1])))
+            errand = replace(errand, options=_shared(errand, int(local[1])), local=True)
         else:
             client = await stack.enter_async_context(_remote(address))
-        await client.register_plugin(Hands(errand), name=errand.name)
-        stack.push_async_callback(client.unregister_worker_plugin, errand.name)
+        try:
+            await client.register_plugin(Hands(errand), name=errand.name)
+        except Exception as error:
+            words = f"A worker of the cluster cannot have anything to do with Moire: {error}."
+            raise UsageError(words, f"Install Moire {__version__} there.") from None
+        stack.push_async_callback(_let_go, client, errand.name)
         cluster = Cluster(client, errand.name, told, shares_files=local is not None)
         await cluster.look_round()
         if not cluster.workers:
@@ -273,10 +334,16 @@ async def opened(address: str, errand: Errand, told: Callable[[str], None]) -> A
         yield cluster
 
 
+async def _let_go(client: Client, name: str) -> None:
+    """What goes wrong now is no part of the hunt."""
+    with suppress(Exception):
+        await asyncio.wait_for(client.unregister_worker_plugin(name), END_SECONDS + ANSWER_SECONDS)
+
+
 def _shared(errand: Errand, workers: int) -> LabOptions:
-    """Workers of one machine share its cores."""
+    """Workers of one machine share its cores and its memory."""
     share = (os.cpu_count() or 1) // (len(errand.settings["builds"]) * workers)
-    return replace(errand.options, processes=max(1, share))
+    return replace(errand.options, processes=max(1, share), memory=errand.options.memory // workers)
 
 
 @asynccontextmanager
@@ -305,7 +372,7 @@ async def _local(workers: int) -> AsyncIterator[Client]:
 async def _remote(address: str) -> AsyncIterator[Client]:
     try:
         client = await Client(address, asynchronous=True, timeout=ANSWER_SECONDS)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         words = str(error).strip().rstrip(".") or "no answer"
         raise UsageError(f"There is no cluster at {address}: {words}.", "Give its scheduler's address.") from None
     async with client:

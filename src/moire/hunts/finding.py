@@ -16,13 +16,12 @@ from ..pages.read import features, styled
 from ..pixels import decode, fuzzy, visible
 from ..store import Finding, FindingState
 from ..store.blobs import Blobs
+from ..store.earlier import EXAMPLES
 from ..triage.reduce import Asked, Judge, Never, Reduced, Settings, Shown, Signature, reduce
 from .guide import about
 
 # A crash, hang or difference is for people to see; the rest is counted.
 WORTH = frozenset(["different", "crashed", "hung"])
-# Examples of one signature; any more are counted.
-EXAMPLES = 3
 # Elements, attributes and properties that a signature names.
 MOST_NAMED = 6
 
@@ -88,8 +87,9 @@ class Enough:
         by_rough: defaultdict[str, list[str]] = defaultdict(list)
         crashes = []
         for one in known:
-            if "rough" in one.details:
-                by_rough[one.details["rough"]].append(one.signature)
+            # What crashes is only told by what it needs.
+            if "rough" in one.details and one.kind == "different":
+                by_rough[one.details["rough"]].append(one.found_as)
             if one.details.get("needs"):
                 crashes.append((one.signature, frozenset(one.details["needs"])))
         # Where those before it all came to the same, so would this one.
@@ -182,11 +182,11 @@ def placed(blobs: Blobs, one: Prospect, number: int, known: Sequence[Finding]) -
     """The finding, told from those that are known."""
     found, shown = one.found, one.shown
     if signature := Enough.of(known).signature(one.rough, found.case.html):
-        first = next(other for other in known if other.signature == signature)
+        first = next(other for other in known if other.found_as == signature)
         common = {name: first.details[name] for name in _COMMON if name in first.details}
         details = {**facts(blobs, found, found.case), "rough": one.rough, "unreduced": "one more of many", **common}
         return Finding(number, found.build, "duplicate", found.verdict.kind, signature, details)
-    alike = [other for other in known if other.signature == one.signature]
+    alike = [other for other in known if other.found_as == one.signature]
     enough = sum(other.state == "example" for other in alike) >= EXAMPLES
     state: FindingState = "duplicate" if enough else "example"
     whole = {**facts(blobs, shown, found.case), **one.details, "features": _features(shown.case.html)}

@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from ..nouns import Case
 from ..pages import steer
@@ -26,6 +25,8 @@ CONFIRMED = 8
 CURIOSITY = 0.5
 # What is learnt is learnt after so many pages, so that it does not depend on who was faster.
 PAGES_A_LESSON = 200
+# After so many, nearly every feature has been seen with every other.
+PAGES_COUNTED = 4000
 # Near enough to count by, and a hundred times as fast as reading a page.
 _FEATURES = re.compile(rb"<([a-z][a-z0-9]*)|[\"{;\s]([a-z-]+:)")
 
@@ -54,6 +55,10 @@ def bounded(factor: float) -> float:
     return min(MOST, max(LEAST, factor))
 
 
+def _little(factor: float) -> float:
+    return min(2.0, max(0.5, factor))
+
+
 @dataclass
 class Coverage:
     """Features of pages, and which of them were on one page."""
@@ -68,9 +73,10 @@ class Coverage:
 
     def curiosity(self) -> dict[str, float]:
         """For each feature, how much less than others it was seen with others."""
-        fresh = {name: 1 - len(self._together[name]) / len(self.known) for name in self.known}
+        # In an order that is always the same, and so are sums of fractions.
+        fresh = {name: 1 - len(self._together[name]) / len(self.known) for name in sorted(self.known)}
         mean = sum(fresh.values()) / max(1, len(fresh))
-        return {name: (one / mean) ** CURIOSITY if mean else 1.0 for name, one in fresh.items()}
+        return {name: _little((one / mean) ** CURIOSITY) if mean else 1.0 for name, one in fresh.items()}
 
 
 @dataclass
@@ -80,19 +86,23 @@ class Guide:
     pages: Pages
     page: Callable[[int], Case]
     _learnt: int = field(default=0, init=False)
-
-    @cached_property
-    def _coverage(self) -> Coverage:
-        return Coverage(frozenset(self.pages.favourable))
+    _covered: Coverage | None = field(default=None, init=False)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
-        """All lessons up to a page, in their order: each depends on the pages that those before it led to."""
+        """All lessons up to a page, in their order: as long as pages are counted, each depends on the pages that those
+        before it led to."""
+        if number < self._learnt or self._covered is None:
+            # A run that was broken off goes on before what was learnt last.
+            self._learnt, self._covered = 0, Coverage(frozenset(self.pages.favourable))
+            self.pages.favour({})
         while self._learnt + PAGES_A_LESSON <= number:
-            for n in range(self._learnt, self._learnt + PAGES_A_LESSON):
-                self._coverage.add(self.page(n).html)
+            if self._learnt < PAGES_COUNTED:
+                for n in range(self._learnt, self._learnt + PAGES_A_LESSON):
+                    self._covered.add(self.page(n).html)
             self._learnt += PAGES_A_LESSON
-            self.pages.favour(self._factors([one for one in known if one.number < self._learnt]))
+            if self._learnt <= PAGES_COUNTED or self._learnt + PAGES_A_LESSON > number:
+                self.pages.favour(self._factors([one for one in known if one.number < self._learnt], self._covered))
 
-    def _factors(self, known: Sequence[Finding]) -> Mapping[str, float]:
+    def _factors(self, known: Sequence[Finding], covered: Coverage) -> Mapping[str, float]:
         brought = worth(known, "about")
-        return {name: bounded(brought.get(name, 1.0) * more) for name, more in self._coverage.curiosity().items()}
+        return {name: bounded(brought.get(name, 1.0) * more) for name, more in covered.curiosity().items()}

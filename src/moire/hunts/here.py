@@ -8,6 +8,7 @@ from typing import ClassVar
 from ..browsers.lab import Lab
 from ..nouns import Case
 from ..triage.reduce import Shown
+from . import room
 from .finding import Enough, Judged, Prospect
 from .run import Hunt
 
@@ -21,7 +22,11 @@ class Here:
     abreast: ClassVar[int] = 1
 
     async def judge(self, case: Case) -> list[Judged]:
-        return await self.hunt.judge(self.lab, case)
+        judged = await self.hunt.judge(self.lab, case)
+        if any(one.verdict.kind not in ("same", "different") for one in judged):
+            # What goes wrong on a disk that is full is nobody's fault.
+            room.check()
+        return judged
 
     async def look_into(self, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
         return await self.hunt.look_into(self.lab, judged, enough, shown)

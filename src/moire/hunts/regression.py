@@ -18,11 +18,12 @@ from ..nouns import Build, Case, Failure, MoireError
 from ..oracles import feature, regression
 from ..pixels import decode, figures
 from ..store import Finding, case_of
+from ..store.earlier import EXAMPLES
 from ..triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisect
 from ..triage.stage import stage
 from ..wpt.near import Checkout
 from .change import ChangeHunt
-from .finding import EXAMPLES, visibility
+from .finding import visibility
 
 # Differences of a stage that are kept with a finding.
 MOST_DIFFERENCES = 10
@@ -124,6 +125,7 @@ def _told(
     }  # fmt: skip
     where = finding.details.get("element", "")
     words = [result.changes[0][1], stage_name, ",".join(details["properties"][:3]), where]
+    details["found_as"] = finding.found_as
     return replace(finding, signature=" ".join(filter(None, words)), details={**finding.details, **details})
 
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from ..browsers.lab import Lab
-from ..nouns import Build, Case, UsageError, Verdict
+from ..nouns import Build, Case, MoireError, UsageError, Verdict
 from ..pixels import decode, encode, thumbnail
-from ..store import Cut, Finding, PageRow, Run, Store, Trial, earlier, upkeep
+from ..store import Cut, Finding, PageRow, Run, Store, Trial, case_of, earlier, upkeep
 from ..store.database import NoRoom
 from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Step, View
@@ -150,7 +150,11 @@ async def follow(
     while True:
         try:
             return await _Following(store, store.run(run.name), hunt, workers, budget, switch, told).run()
-        except NoRoom as lack:
+        except (MoireError, OSError) as error:
+            # What fails for want of room fails in many ways.
+            lack = error if isinstance(error, NoRoom) else room.lack(store.folder)
+            if lack is None:
+                raise
             told.room(f"{lack.sentence} Waiting for room.")
             with suppress(NoRoom):
                 store.going(run, "paused")
@@ -176,7 +180,8 @@ class _Following:
         self._under_way: deque[tuple[int, asyncio.Task[list[Judged]]]] = deque()
         # Pages that fail and are looked into before their turn.
         self._ahead: dict[tuple[int, str], asyncio.Task[Prospect]] = {}
-        self._abreast = asyncio.Semaphore(workers.abreast)
+        self._abreast = asyncio.Semaphore(0)
+        self._admitted = 0
         self._rows: list[PageRow] = []
         self._begun = self._written = time.monotonic()
         self._weighed: int | None = None
@@ -267,9 +272,13 @@ class _Following:
         return self._stop.is_set() or late or self._full or self._found_enough()
 
     def _found_enough(self) -> bool:
-        return bool(self._budget.findings and len({one.signature for one in self._known}) >= self._budget.findings)
+        return bool(self._budget.findings and len({one.found_as for one in self._known}) >= self._budget.findings)
 
     def _fill(self) -> None:
+        # Workers may come at any time.
+        for _ in range(self._workers.abreast - self._admitted):
+            self._abreast.release()
+            self._admitted += 1
         last = self._budget.pages or math.inf
         while len(self._under_way) < self._workers.ahead and self._next < last:
             if self._over() and self._next > max(self._pending, default=-1):
@@ -347,9 +356,8 @@ class _Following:
 
     def _placed(self, prospect: Prospect, number: int) -> Finding:
         finding = self._hunt.place(prospect, number, [*self._earlier, *self._known])
-        if finding.signature not in self._first_seen:
-            return finding
-        return replace(finding, details={**finding.details, "known_from": self._first_seen[finding.signature]})
+        known_from = self._first_seen.get(finding.found_as)
+        return replace(finding, details={**finding.details, "known_from": known_from}) if known_from else finding
 
     def _keep_small(self) -> None:
         """The store within its share of the disk: what nobody will miss goes; if that is not enough, the run ends."""
@@ -362,9 +370,9 @@ class _Following:
         # While another run adds to the store, nothing can be taken away.
         with suppress(UsageError):
             upkeep.collect(self._store, round(most * LEFT))
-            if upkeep.size(self._store) > most:
-                self._full = True
-                self._told.room("The store is as large as it may be.")
+        if upkeep.size(self._store) > most:
+            self._full = True
+            self._told.room("The store is as large as it may be.")
 
     def _cuts(self, number: int, build: str) -> Shown:
         """Keeps how a page gets smaller, for people who watch."""
@@ -391,7 +399,8 @@ class _Following:
             return one
         details = before.details
         pictures = [(name, self._store.blobs.read(blob)) for name, blob in details.get("pictures", {}).items()]
-        return Judged(one.case, one.build, Verdict("different", details["reason"], details["figures"]), pictures)
+        case = case_of(self._store.blobs, before) if "page" in details else one.case
+        return Judged(case, one.build, Verdict("different", details["reason"], details["figures"]), pictures)
 
     def _write(self) -> None:
         now = time.monotonic()

@@ -86,7 +86,8 @@ def _wptreport(store: Store, run: Run, found: Found) -> Exported:
     """As wpt.fyi and the tools round it read it. What is no bug passes."""
     begun = datetime.fromisoformat(run.begun).timestamp() * 1000
     # A report is of one product: of updates and of a pool, each build is one; of others, the one under test.
-    tested = [*run.settings["builds"]] if run.kind in ("update", "consensus") else [run.settings["builds"][-1]]
+    names = _called(run)
+    tested = names if run.kind in ("update", "consensus") else names[-1:]
     files: dict[str, bytes] = {}
     for build in tested:
         own = [(id, one) for id, one in found if len(tested) == 1 or build in _blamed(run, one)]
@@ -95,12 +96,18 @@ def _wptreport(store: Store, run: Run, found: Found) -> Exported:
     return Exported(files, {})
 
 
+def _called(run: Run) -> list[str]:
+    """Builds under test as findings call them: one that was named without a version has one."""
+    builds = run.settings["builds"]
+    return [*run.settings.get("names", builds)][: len(builds)]
+
+
 def _blamed(run: Run, one: Finding) -> Sequence[str]:
     """The builds that are to blame for a finding, as far as anybody can say."""
     if run.kind == "update":
         return [one.build]
     if run.kind == "consensus":
-        return [*(one.details.get("at_fault") or run.settings["builds"])]
+        return [*(one.details.get("at_fault") or _called(run))]
     return [_names(run, one)[-1]]
 
 
@@ -108,7 +115,7 @@ def _report(store: Store, run: Run, build: str, found: Found, begun: float) -> d
     engine, _, version = build.partition("@")
     # Of a program of the user's own, its file's name says more than where it is.
     product = engine if engine in _ENGINES.values() else Path(build.partition("?")[0]).name or build
-    versions = dict(zip(run.settings["builds"], run.settings.get("versions", ()), strict=False))
+    versions = dict(zip(_called(run), run.settings.get("versions", ()), strict=False))
     results = [
         {
             "test": f"/moire/{run.name}/{id}{records.end(one.details)}", "subtests": [], "duration": 0,

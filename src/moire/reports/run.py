@@ -26,6 +26,12 @@ INDEX = "index.html"
 PICTURES = "pictures"
 # Findings that have a page of their own: each takes some tenths of a second and of a megabyte.
 MOST_SHOWN = 500
+# From a disk, nobody else says what the page may do.
+_HEAD = '<meta charset="utf-8">\n'
+_POLICY = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:;"
+    " style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'\">\n"
+)
 # What a report has beside its findings' folders.
 FOLDERS = ("data", "viewer", PICTURES)
 
@@ -82,7 +88,8 @@ def _viewer(
     (place / "viewer").mkdir(exist_ok=True)
     for file in ours.iterdir():
         target = place if file.name == INDEX else place / "viewer"
-        (target / file.name).write_bytes(file.read_bytes())
+        text = file.read_text("utf-8")
+        (target / file.name).write_text(text.replace(_HEAD, _HEAD + _POLICY) if file.name == INDEX else text, "utf-8")
     rows = [row for row in store.rows(run) if row.id in shown]
     whole: dict[str, Any] = {
         f"run/{run.name}": {**records.whole(store, run, store.counts()[run.id], folder), **more},

@@ -10,7 +10,7 @@ from typing import Any
 from .records import Finding, Run
 from .runs import Store
 
-# Of each kind and rough kind, so many.
+# Examples of one signature; any more are counted.
 EXAMPLES = 3
 # Of a finding's details, what it takes to know it again and to tell what it is about.
 _TELLING = ("rough", "needs", "page", "before", "category", "operations", "about", "element", "stage", "properties")
@@ -26,6 +26,7 @@ def note(store: Store, kind: str) -> str:
     noted = []
     for *row, words in store.query(query, kind):
         details: Mapping[str, Any] = json.loads(words)
+        row[-1] = details.get("found_as", row[-1])
         alike = (row[-1], details.get("rough", ""))
         counts[alike] += 1
         if counts[alike] <= EXAMPLES:

@@ -54,6 +54,11 @@ class Finding:
     signature: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def found_as(self) -> str:
+        """Its signature when it was found: once its culprit is known, it is called after that."""
+        return str(self.details.get("found_as", self.signature))
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -82,7 +82,13 @@ def mentioned(store: Store, run: Run | None = None) -> set[str]:
     """All content that a run, or any, may mean: rather too much than too little."""
     where, values = (" WHERE run = ?", [run.id]) if run else ("", [])
     queries = [f"SELECT words FROM ({query}){where}" for query in (*_OTHERS, _STEPS)]
-    return {name for query in queries for (words,) in store.query(query, *values) for name in _NAME.findall(words)}
+    found = {name for query in queries for (words,) in store.query(query, *values) for name in _NAME.findall(words)}
+    for one in [run] if run else store.runs():
+        # What it knows of earlier runs names their pages.
+        note = one.settings.get("earlier", "")
+        if note and store.blobs.sound(note):
+            found.update(_NAME.findall(store.blobs.read(note).decode("utf-8", "replace")))
+    return found
 
 
 def mend(store: Store, looked: Looked) -> None:

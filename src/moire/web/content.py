@@ -145,7 +145,7 @@ class Content:
         data = await self._reader(read)
         if data is None:
             raise web.HTTPNotFound
-        return web.Response(body=_png(data), content_type="image/png", headers=_FOR_EVER)
+        return web.Response(body=_png(data), content_type="image/png", headers={"Cache-Control": "no-store"})
 
     async def _chart(self, request: web.Request) -> web.Response:
         def draw(store: Store) -> Mapping[str, str]:
