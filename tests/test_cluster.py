@@ -26,6 +26,7 @@ from moire.store import Store
 MOIRE = [sys.executable, "-m", "moire.cli"]
 DASK = [sys.executable, "-m", "dask"]
 PLAIN, OTHER = (encode(np.full((40, 40, 3), shade, np.uint8)) for shade in (255, 0))
+PAGES = 24
 # A program that shows some pages otherwise when it is called the new one.
 _RENDERER = """
 import sys
@@ -42,7 +43,7 @@ def words(tmp_path: Path) -> list[object]:
     program.write_text(_RENDERER.format(plain=PLAIN, other=OTHER))
     own = tmp_path / "pages"
     own.mkdir()
-    for n in range(40):
+    for n in range(PAGES):
         odd = {3: "zoom: 2", 4: "order: 1", 11: "quotes: none", 12: "zoom: 3", 13: "zoom: 4", 14: "zoom: 5"}.get(n, "")
         page = (
             f"<!DOCTYPE html><style>b {{ color: red }}</style><p style='{odd}; width: {n}px'><b>{n}</b><i>more</i></p>"
@@ -55,7 +56,7 @@ def words(tmp_path: Path) -> list[object]:
 def found(folder: Path) -> list[tuple[object, ...]]:
     with Store(folder, make=False) as store:
         (run,) = store.runs()
-        assert run.state == "done" and store.next_page(run) == 40
+        assert run.state == "done" and store.next_page(run) == PAGES
         told = ("page", "unreduced", "rough")
         return [
             (one.number, one.state, one.signature, *(one.details.get(key) for key in told))
@@ -156,9 +157,12 @@ async def test_clusters_that_are_none_get_a_sentence(address: str, monkeypatch: 
 
 
 def test_real_browsers_on_workers(tmp_path: Path) -> None:
-    """Until there is a finding, and the same one."""
-    builds = ["--base", "chromium@108", "--new", "chromium@116"]
-    words = ["hunt", "change", *builds, "--pages", 300, "--findings", 1]
+    """One page of four is shown otherwise since nesting came."""
+    own = tmp_path / "pages"
+    own.mkdir()
+    for n, style in enumerate(("div { width: 9px }", "p { color: red }", "div { & p { background: red } }", "")):
+        (own / f"{n}.html").write_text(f"<!DOCTYPE html><style>{style}</style><div><p>words</p></div>")
+    words = ["hunt", "change", "--base", "chromium@108", "--new", "chromium@116", "--from", own, "--measure", "exact"]
     told = []
     for name, more in (("here", ()), ("there", ("--cluster", "local:2"))):
         done = moire(*words, "--store", tmp_path / name, *more)
@@ -166,8 +170,8 @@ def test_real_browsers_on_workers(tmp_path: Path) -> None:
         with Store(tmp_path / name) as store:
             run = store.run("change-1")
             assert "pages in" in run.notes["chromium@108"]
-            told.append([store.next_page(run), *((one.number, one.signature) for one in store.findings(run))])
-    assert told[0] == told[1] and len(told[0]) == 2
+            told.append([(one.number, one.signature, one.details["page"]) for one in store.findings(run)])
+    assert told[0] == told[1] and [one[0] for one in told[0]] == [2]
 
 
 def _until(done: Any) -> None:
