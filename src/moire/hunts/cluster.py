@@ -47,7 +47,7 @@ DEATHS, TRIES = 5, 3
 # Seconds between two looks at who is there, that a cluster may take to answer, and a worker to end its browsers.
 LOOK_SECONDS, ANSWER_SECONDS, END_SECONDS = 2.0, 20.0, 10.0
 # So often one looks for workers, when those that are left can do nothing.
-LOOKS_FOR_OTHERS = 10
+LOOKS_FOR_OTHERS = 5
 # A worker that nobody has given anything to for so long ends its browsers.
 IDLE_SECONDS = 600.0
 
