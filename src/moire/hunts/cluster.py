@@ -283,7 +283,10 @@ class Cluster:
                 deaths += 1
                 if deaths == TRIES:
                     raise HarnessError("Worker after worker dies.", "Look at what they say, then resume.") from None
-            except (FutureCancelledError, OSError, RuntimeError):
+            except (FutureCancelledError, OSError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and self._client.status == "running":
+                    # A mistake of ours on a worker: not the cluster's.
+                    raise
                 raise HarnessError("The cluster is gone.", "Start it again, then resume the run.") from None
             else:
                 self._health[done.worker] = done.health
@@ -301,6 +304,7 @@ class Cluster:
             if self._threads:
                 return [*self._threads]
             self._looked = -math.inf
+            # Nobody tells of a worker that comes.
             await asyncio.sleep(LOOK_SECONDS)
         raise LaunchError("No worker of the cluster can do the work.", "Start others, then resume the run.")
 

@@ -90,7 +90,7 @@
   };
 
   const health = run => {
-    const words = {starts: 'processes', pages: 'pages', crashes: 'crashes', hangs: 'hangs', failed_starts: 'failed starts', trouble: 'pages tried again'};
+    const words = {starts: 'processes started', pages: 'pages', crashes: 'crashes', hangs: 'hangs', failed_starts: 'failed starts', trouble: 'pages tried again'};
     const rows = Object.entries(run.health).map(([build, facts]) => [build, ...Object.keys(words).map(key => M.number(facts[key] || 0))]);
     return rows.length ? h('section', {}, h('h2', {}, 'Browsers'), M.table(['build', ...Object.values(words)], rows)) : null;
   };
