@@ -170,6 +170,11 @@ def test_real_browsers_on_workers(tmp_path: Path) -> None:
         with Store(tmp_path / name) as store:
             run = store.run("change-1")
             assert "pages in" in run.notes["chromium@108"]
+            # Pages that pass are seen as well, now and then.
+            assert any(trial.verdict == "same" and len(trial.pictures) == 2 for trial in store.trials(run))
+            (found,) = store.findings(run)
+            assert found.details["differs_at"] == "style" and found.details["sides"] == ["chromium@108", "chromium@116"]
+            assert "background-color" in {each["property"] for each in found.details["differences"]}
             told.append([(one.number, one.signature, one.details["page"]) for one in store.findings(run)])
     assert told[0] == told[1] and [one[0] for one in told[0]] == [2]
 

@@ -22,7 +22,7 @@ from moire.hunts.consensus import ConsensusHunt, Trials
 from moire.hunts.here import Here
 from moire.hunts.run import Budget, Switch, Told, follow
 from moire.nouns import Build, Case, Environment, Failure, Outcome, Shot, UsageError
-from moire.oracles.consensus import Consensus, Pool, Rule, begins, but_blank, conclude, decide, judge
+from moire.oracles.consensus import Consensus, Pool, Rule, begins, but_blank, clearest, conclude, decide, judge
 from moire.pages import profile, steer
 from moire.pages.make import Pages
 from moire.pages.normal import SENTINEL, normalised
@@ -113,6 +113,13 @@ def test_a_blank_picture_is_told_from_an_empty_page() -> None:
     # A page that hides what is behind it, or a picture that has nothing behind it, may well be white.
     assert but_blank([white, B]) == [white, B]
     assert looked([empty], [white], [empty]) == ("untestable", "b: the picture is blank")
+
+
+def test_of_those_who_disagree_two_versions_or_the_one_at_fault_are_told_apart() -> None:
+    engines = [replace(fake(name), engine=name) for name in ("webkit", "chromium", "firefox", "chromium")]
+    pool = Pool(tuple(engines), measure("exact"))
+    assert clearest(pool, Consensus(4, frozenset([(0, 1), (1, 3)]))) == (1, 3)
+    assert clearest(pool, Consensus(4, frozenset([(0, 1), (0, 2), (1, 2), (2, 3)]))) == (0, 2)
 
 
 def test_versions_of_an_engine_are_ordered() -> None:
@@ -352,6 +359,10 @@ def test_a_hunt_from_the_command_line_to_its_report(tmp_path: Path) -> None:
     assert b"Ahem" in (folder / "page.html").read_bytes() and "Ahem" not in one["html"]
     (viewed,) = (out / "data" / "finding").iterdir()
     shown = json.loads(viewed.read_text().partition(", ")[2].rpartition(")")[0])
+    tree = shown["tables"][-1]
+    assert (one["stage"], tree["title"]) == ("style", "What differs at the stage of style")
+    assert tree["head"] == ["node", "property", "chromium@108", "chromium@150"]
+    assert any(row[1] == "background-color" for row in tree["rows"])
     assert [pair[:2] for pair in shown["differences"]] == [["chromium@108", name] for name in pool[1:]]
     assert all((out / file).exists() for file in (shown["average"], *(pair[2] for pair in shown["differences"])))
     again = moire("compare", folder / "page.html", *one["command"].split()[3:], "--json")

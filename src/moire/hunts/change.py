@@ -14,7 +14,8 @@ from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
 from ..triage.reduce import Differs, Shown, Signature
-from .finding import Enough, Judged, Looking, Prospect, crashed, placed
+from ..triage.stage import stage
+from .finding import Enough, Judged, Looking, Prospect, at_stage, crashed, placed
 from .guide import Guide
 from .run import nothing_more
 from .source import Source
@@ -64,7 +65,8 @@ class ChangeHunt:
 
     async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
         async def more(case: Case) -> Mapping[str, object]:
-            return {}
+            base, new = self.builds
+            return at_stage(await stage(lab, base, new, case), base.name, new.name)
 
         async def crashes(judged: Judged, case: Case) -> bool:
             return any(map(crashed, await together(*(lab.shoot(build, case) for build in self.builds))))

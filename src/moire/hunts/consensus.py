@@ -11,13 +11,15 @@ from ..browsers.lab import Lab
 from ..grammar.reduce import Pick, Propagation, Reducer
 from ..nouns import Build, Case, Environment, Shot
 from ..oracles.change import CONFIRMATIONS
-from ..oracles.consensus import Consensus, Pool, begins, judge
+from ..oracles.consensus import Consensus, Pool, begins, clearest, judge
 from ..pages import steer
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
 from ..triage.reduce import Disagrees, Shown, Signature
-from .finding import MOST_NAMED, Enough, Judged, Looking, Prospect, crashed, named, placed
+from ..triage.reduce.differs import PLAIN
+from ..triage.stage import stage
+from .finding import MOST_NAMED, Enough, Judged, Looking, Prospect, at_stage, crashed, named, placed
 from .run import nothing_more
 from .source import Source
 
@@ -127,10 +129,15 @@ class ConsensusHunt:
 
         async def more(case: Case) -> Mapping[str, object]:
             (consensus,) = reduced
+            first, second = clearest(self.pool, consensus)
+            shown, plain = self.pool.shown(case), self.pool.shown(replace(PLAIN, environment=case.environment))
+            part = await stage(lab, self.builds[first], self.builds[second], shown, plain)
+            told = at_stage(part, self.pool.names[first], self.pool.names[second])
             return {
                 "at_fault": [self.pool.names[n] for n in consensus.at_fault], "category": consensus.category,
                 "apart": [[self.pool.names[n] for n in pair] for pair in sorted(consensus.apart)],
                 "begins": begins(self.pool, consensus),
+                "stage": told["differs_at"], **told,
             }  # fmt: skip
 
         def name(signature: Signature, case: Case) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Protocol
 
+from ..inspect.stage import Staged
 from ..nouns import Case, Failure, Outcome, Verdict
 from ..nouns.update import written
 from ..pages import steer
@@ -24,6 +25,8 @@ from .guide import about
 WORTH = frozenset(["different", "crashed", "hung"])
 # Elements, attributes and properties that a signature names.
 MOST_NAMED = 6
+# Of a stage, those differences that are kept with a finding.
+MOST_DIFFERENCES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,14 @@ class Looking:
         shown = replace(judged, case=reduced.case)
         details = {"needs": needs, "questions": reduced.questions}
         return Prospect(judged, shown, " ".join([who, *needs[:MOST_NAMED]]), who, details)
+
+
+def at_stage(part: Staged | Failure, *sides: str) -> dict[str, object]:
+    """What differs at the first stage at which two sides of a finding part; nothing where nobody can tell."""
+    if isinstance(part, Failure):
+        return {"differs_at": "", "differences": [], "sides": sides}
+    kept = [asdict(one) for one in part.differences[:MOST_DIFFERENCES]]
+    return {"differs_at": part.stage, "differences": kept, "sides": sides}
 
 
 def visibility(pictures: Iterable[bytes]) -> dict[str, int]:

@@ -23,10 +23,7 @@ from ..triage.bisect import Bisected, Memory, Pictures, Unsettled, Visits, bisec
 from ..triage.stage import stage
 from ..wpt.near import Checkout
 from .change import ChangeHunt
-from .finding import visibility
-
-# Differences of a stage that are kept with a finding.
-MOST_DIFFERENCES = 10
+from .finding import MOST_DIFFERENCES, at_stage, visibility
 
 
 @dataclass
@@ -112,6 +109,7 @@ def _told(
     """The finding with all that is known of it now, under the name of its culprit."""
     stage_name = "undecided" if isinstance(part, Failure) else part.stage
     differences = () if isinstance(part, Failure) else part.differences[:MOST_DIFFERENCES]
+    properties = sorted({one.property for one in differences})
     tests = verdict.feature.tried if verdict.feature is not None else ()
     details: dict[str, Any] = {
         "step": list(result.changes[0]), "changes": [list(change) for change in result.changes], "link": link,
@@ -120,8 +118,8 @@ def _told(
         "tests": [{**asdict(one), "case": one.case} for one in tests if one.case in feature.TELLING],
         "tests_run": len(tests),
         "stage": stage_name, "evidence": "" if isinstance(part, Failure) else part.evidence,
-        "differences": [asdict(one) for one in differences],
-        "properties": sorted({one.property for one in differences}) if stage_name == "style" else [],
+        **at_stage(part, "before", "after"),
+        "properties": properties if stage_name == "style" else [],
     }  # fmt: skip
     where = finding.details.get("element", "")
     words = [result.changes[0][1], stage_name, ",".join(details["properties"][:3]), where]

@@ -346,7 +346,7 @@ class _Following:
     def _show(self, number: int, judged: Sequence[Judged]) -> None:
         """Small pictures of a page, now and then, for people who watch."""
         now = time.monotonic()
-        if now - self._shown < SECONDS:
+        if now - self._shown < SECONDS or not any(one.pictures for one in judged):
             return
         self._shown = now
         for one in judged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..browsers.lab import Lab
@@ -20,7 +20,7 @@ from ..triage.bisect import Visits
 from ..triage.reduce import Shown, Signature, Stale
 from ..triage.stage import stale
 from ..wpt.export import reftest
-from .finding import Enough, Judged, Looking, Prospect, placed
+from .finding import Enough, Judged, Looking, Prospect, at_stage, placed
 from .guide import Guide, worth
 from .run import nothing_more
 from .source import Source
@@ -28,8 +28,6 @@ from .source import Source
 # Questions of a reduction at once: each keeps one tab busy.
 AHEAD = 2
 MOST_NAMED = 3
-# Of a stage, those that are kept with a finding.
-MOST_DIFFERENCES = 10
 
 
 @dataclass
@@ -84,12 +82,9 @@ class UpdateHunt:
         build = next(one for one in self.builds if one.name == judged.build)
 
         async def more(case: Case) -> Mapping[str, object]:
-            part = await stale(lab, build, case)
-            differences = () if isinstance(part, Failure) else part.differences[:MOST_DIFFERENCES]
             return {
                 "references": await self._references(lab, build, case), "reftest": await _reftest(lab, build, case),
-                "differs_at": "" if isinstance(part, Failure) else part.stage,
-                "differences": [asdict(one) for one in differences],
+                **at_stage(await stale(lab, build, case), "updated", "fresh"),
             }  # fmt: skip
 
         async def crashes(judged: Judged, case: Case) -> bool:

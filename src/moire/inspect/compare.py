@@ -26,24 +26,39 @@ _FROM_LAYOUT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two dumps part: the stage, the properties it shows in (none for dom, layout and paint), and the
+    """Where two dumps part: the stage, the styles it shows in (none for dom, layout and paint), and the
     nodes, as indexes into both dumps; `paint` is what is left when nothing else differs."""
 
     stage: Stage
-    properties: frozenset[str] = frozenset()
+    # Properties; those of a pseudo-element behind its name.
+    styles: frozenset[str] = frozenset()
     nodes: tuple[int, ...] = ()
+
+    @property
+    def properties(self) -> frozenset[str]:
+        return frozenset(map(_property, self.styles))
 
 
 def parting(a: Dump, b: Dump, seen: Mask | None = None, noise: Collection[str] = ()) -> Parting:
-    """Of nodes outside the mask of what is seen to differ, none counts; nor does style in properties of noise."""
+    """Of nodes outside the mask of what is seen to differ, none counts; nor do styles of noise, or a pseudo-element's
+    where the property itself is noise."""
     if _shape(a) != _shape(b):
         return Parting("dom")
     here = [n for n in range(len(a.nodes)) if seen is None or touches(a.nodes[n], seen) or touches(b.nodes[n], seen)]
-    styled = {n: names for n in here if (names := _styles(a.nodes[n], b.nodes[n]).difference(noise))}
+
+    def loud(n: int) -> set[str]:
+        return {name for name in _styles(a.nodes[n], b.nodes[n]) if name not in noise and _property(name) not in noise}
+
+    styled = {n: names for n in here if (names := loud(n))}
     if styled:
         return Parting("style", frozenset().union(*styled.values()), tuple(styled))
     moved = tuple(n for n in here if not same_boxes(a.nodes[n].boxes, b.nodes[n].boxes))
     return Parting("layout", nodes=moved) if moved else Parting("paint", nodes=tuple(here))
+
+
+def _property(style: str) -> str:
+    """Whose it is, left out."""
+    return style.rpartition(" ")[2]
 
 
 def on_page(seen: Mask, dump: Dump) -> Mask:
@@ -56,8 +71,8 @@ def on_page(seen: Mask, dump: Dump) -> Mask:
 
 
 def usual_noise(a: Dump, b: Dump) -> frozenset[str]:
-    """Properties that two engines compute differently on a plain page, and to no effect: the boxes are the same."""
-    found = parting(a, b).properties
+    """Styles that two engines compute differently on a plain page, and to no effect: the boxes are the same."""
+    found = parting(a, b).styles
     return found if parting(a, b, noise=found).stage == "paint" else frozenset()
 
 
@@ -121,15 +136,15 @@ def box_words(boxes: tuple[Box, ...]) -> str:
 
 
 def _styles(a: DumpNode, b: DumpNode) -> set[str]:
-    """Longhands that both know and that are not the same."""
+    """Longhands that both know and that are not the same; pseudo-elements that only one of them has."""
     found = {name for name, value in a.style.items() if name in b.style and b.style[name] != value}
     for pseudo in a.pseudo.keys() | b.pseudo.keys():
         one, other = a.pseudo.get(pseudo), b.pseudo.get(pseudo)
         if one is None or other is None:
             found.add(pseudo)
         else:
-            found |= {name for name, value in one.items() if name in other and other[name] != value}
-    return {name for name in found if not _FROM_LAYOUT.fullmatch(name)}
+            found |= {f"{pseudo} {name}" for name, value in one.items() if name in other and other[name] != value}
+    return {name for name in found if not _FROM_LAYOUT.fullmatch(_property(name))}
 
 
 def same_boxes(a: tuple[Box, ...], b: tuple[Box, ...]) -> bool:

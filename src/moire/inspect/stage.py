@@ -52,7 +52,7 @@ def staged(a: Look, b: Look, seen: Mask | None, noise: Collection[str] = ()) -> 
     if first.stage == "dom":
         return Staged("dom", "direct", _trees(a.dump, b.dump))
     if first.stage == "style":
-        return Staged("style", "direct", _styles(a.dump, b.dump, first.nodes, first.properties))
+        return Staged("style", "direct", _styles(a.dump, b.dump, first.nodes, first.styles))
     if declared := _declared(a, b, seen):
         return Staged("style", "direct", declared)
     if first.stage == "layout":
@@ -62,7 +62,7 @@ def staged(a: Look, b: Look, seen: Mask | None, noise: Collection[str] = ()) -> 
     # What is drawn outside of all boxes of its own (shadows, gradients) comes from elsewhere on the page.
     wider = parting(a.dump, b.dump, None, noise)
     if wider.stage == "style" and (nodes := [n for n in wider.nodes if _draws(a.dump.nodes[n])]):
-        return Staged("style", "direct", _styles(a.dump, b.dump, nodes, wider.properties))
+        return Staged("style", "direct", _styles(a.dump, b.dump, nodes, wider.styles))
     if wider.stage == "layout" and (nodes := [n for n in wider.nodes if _draws_outside(a.dump, n)]):
         return Staged("layout", "direct", _boxes(a.dump, b.dump, nodes))
     if _within_others(b.dump, seen):
@@ -149,8 +149,9 @@ def _styles(a: Dump, b: Dump, nodes: Sequence[int], names: Collection[str]) -> t
                 continue
             found += [
                 Difference(where, name, one[name], other[name])
-                for name in sorted(names) if name in one and name in other and one[name] != other[name]
-            ]  # fmt: skip
+                for name in sorted(one.keys() & other.keys())
+                if f"{pseudo} {name}".strip() in names and one[name] != other[name]
+            ]
     return tuple(found[:MOST])
 
 

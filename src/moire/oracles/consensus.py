@@ -194,6 +194,17 @@ def distances(pool: Pool, shots: Sequence[Shot]) -> Mapping[str, float]:
     }
 
 
+def clearest(pool: Pool, consensus: Consensus) -> tuple[int, int]:
+    """Of all pairs that disagree, the one whose parts are most easily told apart: two versions of one engine, or who is
+    at fault and another."""
+
+    def doubt(pair: tuple[int, int]) -> tuple[bool, bool, tuple[int, int]]:
+        a, b = (pool.builds[n].engine for n in pair)
+        return a != b, not set(pair) & set(consensus.at_fault), pair
+
+    return min(consensus.apart, key=doubt)
+
+
 def begins(pool: Pool, consensus: Consensus) -> dict[str, tuple[str, str]]:
     """For each engine that is in the pool in several versions: the last two in a row between which the picture
     changes, as the older and the newer."""

@@ -40,7 +40,8 @@ def tables(one: Mapping[str, Any]) -> list[dict[str, Any]]:
     if one.get("differences"):
         rows = [[each[key] for key in ("node", "property", "a", "b")] for each in one["differences"]]
         title = f"What differs at the stage of {one.get('differs_at') or one['stage']}"
-        sides = ("before", "after") if "step" in one else ("updated", "fresh")
+        # Findings of earlier versions do not say whose sides they are.
+        sides = one.get("sides") or (("before", "after") if "step" in one else ("updated", "fresh"))
         found.append(table(title, ("node", "property", *sides), rows))
     return found
 

@@ -24,15 +24,18 @@ class Seen:
     look: Look
 
 
-async def see(lab: Lab, build: Build, case: Case) -> Seen | Failure:
+async def see(lab: Lab, build: Build, case: Case, *, every: bool = True) -> Seen | Failure:
     """All of it in one visit."""
 
-    visit = await lab.visit(build, case, _seen)
+    async def job(tab: Tab) -> Seen:
+        return await _seen(tab, every=every)
+
+    visit = await lab.visit(build, case, job)
     return visit if isinstance(visit, Failure) else visit.value
 
 
-async def _seen(tab: Tab) -> Seen:
-    png, dump = await tab.screenshot(), await take(tab, every=True)
+async def _seen(tab: Tab, *, every: bool = True) -> Seen:
+    png, dump = await tab.screenshot(), await take(tab, every=every)
     declared = await tab.inspect(script("matched.js"))
     layers = await tab.layers()
     return Seen(png, Look(dump, _names(declared, dump), None if layers is None else painted(layers)))
@@ -61,20 +64,22 @@ def _names(declared: object, dump: Dump) -> Sequence[frozenset[str]]:
     return [frozenset(map(str, names)) if isinstance(names, list) else frozenset() for names in declared]
 
 
-async def stage(lab: Lab, a: Build, b: Build, case: Case) -> Staged | Failure:
-    """The first stage at which two builds part over a page."""
-    seen = await together(see(lab, a, case), see(lab, b, case), see(lab, a, PLAIN), see(lab, b, PLAIN))
+async def stage(lab: Lab, a: Build, b: Build, case: Case, plain: Case = PLAIN) -> Staged | Failure:
+    """The first stage at which two builds part over a page. What they part over on a `plain` one is nobody's doing."""
+    alike = a.engine == b.engine
+    # What engines say of the style of a marker that is not there is their own affair.
+    looks = [see(lab, build, page, every=alike) for page in (case, plain) for build in (a, b)]
+    seen = await together(*looks)
     for one in seen[:2]:
         if isinstance(one, Failure):
             return one
-    first, second, *plain = seen
+    first, second, *usual = seen
     assert isinstance(first, Seen) and isinstance(second, Seen)
-    dumps = [one.look.dump for one in plain if isinstance(one, Seen)]
+    dumps = [one.look.dump for one in usual if isinstance(one, Seen)]
     noise: frozenset[str] = frozenset()
     if len(dumps) == 2:
         # Two engines lay any text out in their own ways.
-        alike = a.engine == b.engine
-        noise = usual_noise(dumps[0], dumps[1]) if alike else parting(dumps[0], dumps[1]).properties
+        noise = usual_noise(dumps[0], dumps[1]) if alike else parting(dumps[0], dumps[1]).styles
     return staged(first.look, second.look, _where(first, second, case), noise)
 
 

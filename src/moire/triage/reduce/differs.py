@@ -94,7 +94,7 @@ class Differs:
             first, second = [dump for _, dump in plain] if plain else (None, None)
             if first is None or second is None:
                 return frozenset()
-            known[self.a, self.b] = parting(first, second).properties
+            known[self.a, self.b] = parting(first, second).styles
         return known[self.a, self.b]
 
     def suspects(self) -> list[tuple[str, int]]:
