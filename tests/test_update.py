@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import SHARED
+from moire.browsers.drivers.base import Tab
 from moire.browsers.lab import Lab
 from moire.hunts.source import Source
 from moire.hunts.update import UpdateHunt
@@ -29,7 +30,7 @@ from moire.pages.spec import web
 from moire.pages.update import still
 from moire.pages.update.convert import converted
 from moire.pages.update.draw import USUAL, Updates
-from moire.pages.update.script import final
+from moire.pages.update.script import final, loading
 from moire.pixels import decode, encode, measure
 from moire.store import Finding
 from moire.store.blobs import Blobs
@@ -195,6 +196,39 @@ async def test_an_exported_reftest_passes_where_nothing_is_wrong(chromium: Build
             # A window of another size is a frame in a reftest.
             assert (shown[: wanted.shape[0], : wanted.shape[1]] == wanted[:600, :800]).all() and wanted.std() > 1, one
             assert b'rel="match"' in pair.test[1] and b"TestRendered" in pair.test[1]
+
+
+async def test_nothing_of_a_fresh_page_is_laid_out_before_its_end(chromium: Build) -> None:
+    """However long it is, and whatever else the machine does."""
+    code = "document.title = String(document.timeline.currentTime)"
+    case = Case(b"<!DOCTYPE html><title>a</title>" + b"<p>some words" * 4000, update=(operation("script", code=code),))
+    said: list[str] = []
+
+    async def closer(tab: Tab) -> None:
+        said.append(await tab.evaluate("document.title"))
+
+    async with Lab([chromium]) as lab:
+        seen = await asyncio.gather(*(update.fresh(lab, chromium, case, closer) for _ in range(8)))
+    assert all(isinstance(one, update.Rendering) for one in seen) and set(said) == {"0"}
+
+
+@pytest.mark.parametrize(
+    ("html", "before"),
+    [
+        (b"<!DOCTYPE html>\n<p>a", b"<!DOCTYPE html>\n"),
+        (b"<!-- a --> <!doctype html PUBLIC 'b'><p>a", b"<!-- a --> <!doctype html PUBLIC 'b'>"),
+        (b"<p>no doctype", b""),
+        ("<!DOCTYPE html><meta charset=utf-8>é".encode(), b"\xef\xbb\xbf<!DOCTYPE html>"),
+    ],
+)
+def test_a_page_writes_itself_after_its_doctype(html: bytes, before: bytes) -> None:
+    page = loading(Case(html), changed=False).html
+    assert page.startswith(before + b"<script>") and page.count(b"</script>") == 1
+
+
+@pytest.mark.parametrize("html", [b"a<!DOCTYPE html>", b"<!DOCTYPE html>\xe9", b"<!DOCTYPE html><meta charset=latin1>"])
+def test_a_page_that_could_be_read_otherwise_is_left_as_it_is(html: bytes) -> None:
+    assert loading(Case(html), changed=True).html.startswith(html)
 
 
 async def test_pages_that_part_are_untestable_and_say_where(chromium: Build) -> None:

@@ -125,11 +125,8 @@ class Case:
         return h.hexdigest()[:24]
 
     @cached_property
-    def inert(self) -> bool:
-        """True when nothing in the page can run, load from elsewhere, or leave.
-
-        Only such a page may be shown by content in a tab that other pages use.
-        """
+    def legible(self) -> bool:
+        """True for HTML that every engine reads as the same text, without a guess."""
         try:
             self.html.decode("utf-8")
         except UnicodeDecodeError:
@@ -138,8 +135,17 @@ class Case:
         if not self.name.lower().endswith((".html", ".htm")) or text.startswith(b"\xef\xbb\xbf"):
             return False
         declared = text.count(b"charset")
-        if not (text.isascii() and not declared) and not (declared == 1 and _UTF8.search(text[:1024])):
+        return (text.isascii() and not declared) or (declared == 1 and bool(_UTF8.search(text[:1024])))
+
+    @cached_property
+    def inert(self) -> bool:
+        """True when nothing in the page can run, load from elsewhere, or leave.
+
+        Only such a page may be shown by content in a tab that other pages use.
+        """
+        if not self.legible:
             return False
+        text = self.html.lower()
         words = any(word in text for word in (b"\0", *_ACTIVE_WORDS))
         return not words and not _ACTIVE_FORMS.search(text)
 

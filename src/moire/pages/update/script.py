@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -112,7 +113,8 @@ def final(environment: Environment, update: Update) -> Environment:
 def loading(case: Case, *, changed: bool) -> Case:
     """The page with a script at its end that takes itself out and then prepares the page, and changes it if so asked:
     a parser waits for a script, and nothing is drawn meanwhile. Changed or not, pages are the same in everything else,
-    the script's place included."""
+    the script's place included. On a busy machine, parsers stop on the way, and engines may draw what there is by then,
+    or lay it out: where that can be, a script before all else writes the page in one go."""
     script = f"document.currentScript.remove(); {_KEPT} = {{ whole: {_UNDRAWN} }};"
     if case.environment.direction != "ltr":
         # Not once the page is drawn, as for others.
@@ -122,7 +124,24 @@ def loading(case: Case, *, changed: bool) -> Case:
     else:
         script += f"{prepared(case.update)};"
     environment = final(case.environment, case.update) if changed else case.environment
-    return replace(case, html=ended(case, f"<script>{script}</script>"), environment=environment)
+    html = ended(case, f"<script>{script}</script>")
+    return replace(case, html=_in_one_go(case, html), environment=environment)
+
+
+# What must come first: nothing else can say how the rest is read.
+_DOCTYPE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<!doctype[^>]*>\s*", re.IGNORECASE | re.DOTALL)
+_BOM = b"\xef\xbb\xbf"
+
+
+def _in_one_go(case: Case, html: bytes) -> bytes:
+    """The same document by a script that writes it and is gone before that."""
+    first = _DOCTYPE.match(html)
+    before, rest = (first[0], html[first.end() :]) if first else (b"", html.lstrip())
+    if not case.legible or b"<!doctype" in rest.lower():
+        return html
+    script = f"<script>document.currentScript.remove(); document.write({literal(rest.decode('utf-8'))});</script>"
+    # What the page says of its encoding comes too late for the parser.
+    return (b"" if html.isascii() else _BOM) + before + script.encode("ascii")
 
 
 def ended(case: Case, markup: str) -> bytes:
