@@ -163,7 +163,7 @@ async def test_the_network_ends_at_the_page_server(engine: Build) -> None:
     async with Lab([engine], QUICK) as lab:
         outcome = await lab.shoot(engine, html(ELSEWHERE))
         assert isinstance(outcome, Shot)
-        asked = " ".join(lab.blocker.asked)
+        asked = " ".join(lab.outside.asked)
         assert "example.com" in asked and "10.0.0.1" in asked
         assert "localhost:48123" in asked and "127.0.0.1:48123" in asked
         if engine.engine != "webkit":

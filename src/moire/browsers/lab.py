@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
 from ..serve import Blocker, PageServer
@@ -239,15 +239,27 @@ class Station:
         await asyncio.gather(*(crew.close() for crew in {self._crew, self._screens, self._alone}))
 
 
+class Outside(Protocol):
+    """A proxy to which browsers send whatever is not for the page server."""
+
+    address: str
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class Lab:
     """A pool over many builds at once, with the page server and the network block they share."""
 
-    def __init__(self, builds: Iterable[Build], options: LabOptions | None = None) -> None:
+    def __init__(
+        self, builds: Iterable[Build], options: LabOptions | None = None, outside: Outside | None = None
+    ) -> None:
         self.builds = tuple(dict.fromkeys(builds))
         self.options = options or LabOptions()
         self.closing = asyncio.Event()
         self.pages = PageServer(self.options.serve_host)
-        self.blocker = Blocker()
+        self.outside = outside or Blocker()
         self.launcher: Launcher
         self._stations: dict[Build, Station] = {}
         # All that run.
@@ -269,9 +281,9 @@ class Lab:
             shelf.use(build, marks)
         await self.pages.start()
         self._stack.push_async_callback(self.pages.close)
-        await self.blocker.start()
-        self._stack.push_async_callback(self.blocker.close)
-        self.launcher = Launcher(Network(self.pages.address, self.blocker.address))
+        await self.outside.start()
+        self._stack.push_async_callback(self.outside.close)
+        self.launcher = Launcher(Network(self.pages.address, self.outside.address))
         share = max(1, (os.cpu_count() or 1) // max(1, len(self.builds)))
         for build in self.builds:
             # Two processes of several tabs fill two cores; more builds than cores share them.

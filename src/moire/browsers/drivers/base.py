@@ -59,6 +59,13 @@ class Tab(Protocol):
         """Navigate, and return when the page is ready: load, fonts, a reftest's own word, or laid out `afresh` where
         that can make no difference, stilled, two frames. Without `afresh`, neither."""
 
+    async def go(self, address: str) -> None:
+        """Navigate to wherever the address leads, and return when the page there is ready. From then on, pages may
+        leave for others: this is for web applications."""
+
+    async def arrive(self) -> None:
+        """Return when the page that is there now, or is on its way, is ready."""
+
     async def set_content(self, html: str) -> None:
         """Replace the document by `html`, and return when the page is ready."""
 

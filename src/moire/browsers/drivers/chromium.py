@@ -276,6 +276,7 @@ class ChromiumTab(Scripted):
         # The document we asked for, and the last one that came, by the browser's own marks.
         self._loader = ""
         self._came = ("", "")
+        self._roams = False
         self._blocked: dict[str, None] = {}
         self._layers: list[Params] = []
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -356,7 +357,7 @@ class ChromiumTab(Scripted):
     def _stay(self) -> None:
         """Untestable, if another page than ours is shown."""
         loader, url = self._came
-        if loader and loader != self._loader:
+        if loader and loader != self._loader and not self._roams:
             raise Untestable(f"the page went away to {url or 'another page'}")
 
     async def load(self, address: str, *, afresh: bool = True) -> None:
@@ -369,6 +370,13 @@ class ChromiumTab(Scripted):
             raise Disturbed(f"the page did not load: {answer['errorText']}")
         self._loader = answer.get("loaderId", "")
         await self._wait_ready(afresh=afresh)
+
+    async def go(self, address: str) -> None:
+        self._roams = True
+        await self.load(address, afresh=False)
+
+    async def arrive(self) -> None:
+        await self._wait_ready(afresh=False)
 
     async def set_content(self, html: str) -> None:
         try:

@@ -62,6 +62,12 @@ class CommandTab:
         finally:
             await asyncio.to_thread(discard, folder)
 
+    async def go(self, address: str) -> None:
+        raise Untestable("a program that draws a file cannot run a web application")
+
+    async def arrive(self) -> None:
+        return None
+
     async def _run(self, page: str, png: Path) -> None:
         words = list(self._build.command)
         if not any("{page}" in word for word in words):

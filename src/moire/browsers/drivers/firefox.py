@@ -273,6 +273,7 @@ class FirefoxTab(Scripted):
         self._documents = 0
         self._left: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._gone = False
+        self._roams = False
         self._blocked: dict[str, None] = {}
         self.on_close: Callable[[], object] = lambda: None
 
@@ -327,7 +328,7 @@ class FirefoxTab(Scripted):
                 self._blocked[url] = None
 
     def _leave(self, where: str) -> None:
-        if not self._left.done():
+        if not self._left.done() and not self._roams:
             self._left.set_result(where)
 
     async def _ask(self, method: str, params: Params) -> Any:
@@ -357,6 +358,14 @@ class FirefoxTab(Scripted):
         if await self.inspect("document.URL") != address:
             # No event tells of a download: the tab stays as it was.
             raise Untestable("the page is a download")
+
+    async def go(self, address: str) -> None:
+        self._roams = True
+        await self._ask("browsingContext.navigate", {"context": self._context, "url": address, "wait": "interactive"})
+        await self.arrive()
+
+    async def arrive(self) -> None:
+        await self.inspect(ready(self._environment, afresh=False))
 
     def _stay(self, navigations: int) -> None:
         """From here on, any navigation beyond these is the page's own doing."""

@@ -81,7 +81,8 @@ _LOADED = """
 """
 
 # A frame that never comes (a hidden window, say) is a fault of the engine's and shows as `hung`.
-_FRAME = "await new Promise(done => requestAnimationFrame(done));"
+# Where a web application is replayed, the page's own frames come when they are told to.
+_FRAME = "await new Promise(done => (window[Symbol.for('moire.frame')] || requestAnimationFrame)(done));"
 # What the first frame brings (autofocus, animations that start with it) is stilled before the two
 # that the picture waits for.
 _REST = f"{_FRAME} {_STILL} {_FRAME} {_FRAME} return true;"

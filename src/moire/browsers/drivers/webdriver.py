@@ -188,6 +188,15 @@ class WebDriverTab(Scripted):
         await self.evaluate(ready(self._environment, afresh=afresh))
         await self._stayed()
 
+    async def go(self, address: str) -> None:
+        self._address = ""
+        await self._call("POST", "/url", {"url": address})
+        await self.arrive()
+
+    async def arrive(self) -> None:
+        await self._dismiss()
+        await self.evaluate(ready(self._environment, afresh=False))
+
     async def _dismiss(self) -> None:
         """Send dialogs away, one after the other, until there is none.
 
