@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..nouns import Build, Environment
+from ..browsers.drivers.base import DriverError
+from ..nouns import Build, Environment, UsageError
 from ..serve.archive import Archive
 from .session import Left, Scripts, Session, session
 from .trace import Event, Trace, event
 
 # How long an application may take to come to rest after what a user does, in seconds.
 PATIENCE = 2.0
+# Between two looks at what a person has done.
+LOOK_SECONDS = 1.0
 
 
 @dataclass
@@ -42,6 +47,29 @@ class Recording:
             except Left:
                 await self.session.arrive(pages + 1)
                 self._hear()
+
+    async def until_stopped(self) -> None:
+        """A person's own session: until Ctrl-C, or until the window is closed."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+        waiting = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                pages = self.session.scripts.pages
+                another = asyncio.create_task(self.session.another(pages))
+                await asyncio.wait([waiting, another], timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                another.cancel()
+                try:
+                    self._hear()
+                    self._keep(await self.session.ask("take()"))
+                except Left:
+                    await self.session.arrive(self.session.scripts.pages)
+                except DriverError:
+                    return
+        finally:
+            waiting.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
 
     async def act(self, action: Mapping[str, Any]) -> bool:
         """As a user would; whether it could be done."""
@@ -77,12 +105,19 @@ class Recording:
 
 @asynccontextmanager
 async def recording(
-    build: Build, url: str, origins: tuple[str, ...], environment: Environment, patience: float = PATIENCE
-) -> AsyncIterator[Recording]:
+    build: Build, url: str, origins: tuple[str, ...], environment: Environment, patience: float = PATIENCE, *,
+    person: bool = False,
+) -> AsyncIterator[Recording]:  # fmt: skip
     """Begins at the address, at rest."""
     archive = Archive()
-    async with session(build, environment, origins, Scripts(live=True), archive, closed=False) as own:
+    async with session(build, environment, origins, Scripts(True, person), archive, closed=False) as own:
         found = Recording(url, origins, build, environment, own, archive, patience)
-        await own.open(url)
+        try:
+            await own.open(url)
+        except (DriverError, TimeoutError) as error:
+            why = own.proxy.unreached or str(error) or "no answer in time"
+            raise UsageError(f"{url} cannot be opened: {why}.", "Start the application first.") from None
+        if own.proxy.unreached:
+            raise UsageError(f"{url} cannot be reached: {own.proxy.unreached}.", "Start the application first.")
         await found.rest()
         yield found

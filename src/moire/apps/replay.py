@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..browsers.drivers.base import BrowserGone, TabCrashed, Untestable
 from ..nouns import Build
 from ..serve.archive import Archive
 from .page import Page
@@ -86,7 +87,12 @@ async def replay(trace: Trace, build: Build, told: Callable[[Step], None] = lamb
     archive = Archive(trace.exchanges)
     async with session(build, trace.environment, trace.origins, scripts, archive, closed=True) as own:
         found = _Replaying(trace, own, told)
-        ended = await found.run()
+        try:
+            ended = await found.run()
+        except (TabCrashed, BrowserGone) as error:
+            ended = f"the browser crashed: {error}"
+        except (Untestable, TimeoutError) as error:
+            ended = str(error) or "the page did not answer in time"
         return Replayed(build.name, tuple(found.steps), tuple(found.loose), ended, dict(own.proxy.refused))
 
 

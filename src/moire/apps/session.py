@@ -92,7 +92,7 @@ class Session:
             # Some engines tell before the next page is asked for.
             try:
                 async with asyncio.timeout(1.0):
-                    await self._another(page)
+                    await self.another(page)
             except TimeoutError:
                 raise error from None
             raise Left from None
@@ -102,13 +102,13 @@ class Session:
         try:
             async with asyncio.timeout(PAGE_SECONDS):
                 while self.scripts.pages < pages:
-                    await self._another(self.scripts.pages)
+                    await self.another(self.scripts.pages)
                 await self._ready()
         except TimeoutError:
             return False
         return True
 
-    async def _another(self, page: int) -> None:
+    async def another(self, page: int) -> None:
         while self.scripts.pages == page:
             self.scripts.came.clear()
             await self.scripts.came.wait()

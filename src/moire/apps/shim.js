@@ -456,6 +456,7 @@
     return `/${steps.join('/')}`;
   };
   const find = words => {
+    if (!words.startsWith('/')) try { return document.querySelector(words); } catch (e) { return null; }
     let at = document;
     for (const step of words.split('/').slice(1)) {
       if (!at) return null;

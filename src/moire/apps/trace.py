@@ -86,10 +86,44 @@ class Trace:
         registered = self.locals.get(of, {}).get("registered", {}).get(one.kind, ())
         return f"{one.kind} {registered[n] if n < len(registered) else ''}"
 
+    def told(self, one: Event) -> str:
+        """For people: what a user did, or what was run."""
+        return one.words if one.kind in ("act", "come") else self.code(one)[:200]
+
     def without_chance(self) -> Trace:
         """Only what a user does, as tools record it that know of nothing else."""
         acts = tuple(one for one in self.events if one.kind == "act")
         return replace(self, events=acts, locals={})
+
+
+def masked(trace: Trace, secrets: Sequence[str]) -> Trace:
+    """Without some words, wherever they are; those who were asked for them are asked for bullets."""
+    hide = [word for word in secrets if word]
+    if not hide:
+        return trace
+
+    def text(value: Any) -> Any:
+        if isinstance(value, str):
+            for word in hide:
+                value = value.replace(word, "•" * len(word))
+            return value
+        if isinstance(value, dict):
+            return {key: text(inner) for key, inner in value.items()}
+        return [text(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+    def body(data: bytes) -> bytes:
+        for word in hide:
+            data = data.replace(word.encode(), ("•" * len(word)).encode())
+        return data
+
+    def exchange(one: Exchange) -> Exchange:
+        headers = tuple((name, text(value)) for name, value in one.headers)
+        return replace(one, url=text(one.url), headers=headers, body=body(one.body))
+
+    events = tuple(replace(one, details=text(dict(one.details))) for one in trace.events)
+    return replace(
+        trace, events=events, locals=text(dict(trace.locals)), exchanges=tuple(map(exchange, trace.exchanges))
+    )
 
 
 def written(trace: Trace) -> str:

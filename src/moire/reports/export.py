@@ -263,6 +263,9 @@ def _seen(one: Finding) -> str:
     """What anyone would see, rather than which measure said so."""
     if one.kind in ("crashed", "hung"):
         return f"the browser {one.kind}"
+    if "issue" in one.details:
+        # Of a web application it is known what is different, and not only that something looks so.
+        return f"{one.details['issue']}: {one.details['reason']}"
     where = f" of {one.details['element']}" if one.details.get("element") else ""
     pixels = records.pixels(one.details)
     if not pixels:

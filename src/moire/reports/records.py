@@ -21,6 +21,8 @@ MOST_MOMENTS = 300
 # Of a page's text, so much is shown; the page itself is a link away.
 MOST_TEXT = 200_000
 _WHY = "untestable: "
+# A session of a web application, in a finding's folder.
+TRACE = "trace.json"
 # What differs from page to page in one and the same reason.
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|#\w+|\d+")
 
@@ -214,8 +216,8 @@ def facts(store: Store, run: Run, one: Finding) -> dict[str, Any]:
     rate = details.get("flake_rate")
     return {
         "build": one.build, "verdict": one.kind,
-        "figures": (numbers if run.kind != "consensus" else "") or details.get("reason", ""),
-        "known from": details.get("known_from", ""),
+        "figures": (numbers if run.kind not in ("consensus", "app") else "") or details.get("reason", ""),
+        "known from": details.get("known_from", ""), "after": details.get("step_words", ""),
         "stage": details.get("stage", ""), "element": details.get("element", ""),
         "properties": ", ".join(details.get("properties", ())),
         "references": ", ".join(f"{who}: {what}" for who, what in details.get("references", {}).items()),
@@ -229,6 +231,9 @@ def facts(store: Store, run: Run, one: Finding) -> dict[str, Any]:
 def command(run: Run, one: Finding, page: str, *, bare: bool = True) -> str:
     """What shows it again; `page` is where its page is, but for the end of its name. A page that is not `bare` has what
     it was shown over in it."""
+    if run.kind == "app":
+        trace = str(Path(page).parent / TRACE)
+        return shlex.join(["moire", "app", "replay", trace, "--build", one.build, "--step"])
     measure = ["--measure", str(run.settings["measure"])]
     file = f"{page}{end(one.details)}"
     if run.kind == "update":

@@ -138,7 +138,7 @@ class _Folder:
         end = records.end(finding.details)
         there = {
             "page": f"page{end}", "before reduction": f"before{end}", "operations": "update.json",
-            "reftest": "reftest.html",
+            "reftest": "reftest.html", "trace": records.TRACE,
         }  # fmt: skip
         return {words: f"{folder}/{file}" for words, file in there.items() if (self._place / folder / file).exists()}
 
@@ -179,6 +179,8 @@ def _files(store: Store, run: Run, finding: Finding, folder: Path, places: _Fold
             (folder / "update.json").write_text(records.lines(details["update"]), "utf-8")
             if details.get("reftest") == "fails":
                 _reftest(case, finding, folder)
+    if "trace" in details:
+        (folder / records.TRACE).write_bytes(store.blobs.read(details["trace"]))
     pictures = {}
     for name, blob in details.get("pictures", {}).items():
         file = f"{_plain(name)}.png"

@@ -58,6 +58,8 @@ class AppProxy:
         self._closed = closed
         # What was asked for in vain: beyond the origins, or not in the recording.
         self.refused: Counter[str] = Counter()
+        # Why the application itself could not be asked, if so.
+        self.unreached = ""
         self.address = ""
         self._front: asyncio.Server | None = None
         self._back: web.AppRunner | None = None
@@ -163,7 +165,8 @@ class AppProxy:
                 kept = tuple((name, value) for name, value in answer.headers.items() if name.lower() not in _HOP)
                 return Exchange(request.method, str(url), digest(body), answer.status, kept, data)
         except (aiohttp.ClientError, TimeoutError) as error:
-            words = f"Moire could not reach {url.origin()}: {error}".encode()
+            self.unreached = str(error) or type(error).__name__
+            words = f"Moire could not reach {url.origin()}: {self.unreached}".encode()
             return Exchange(request.method, str(url), digest(body), 502, (("Content-Type", "text/plain"),), words)
 
     def _told(self, one: Exchange, dest: str) -> web.Response:
@@ -226,4 +229,3 @@ def _widened(sources: list[str], more: str) -> list[str]:
     if more == SAID:
         return sources if {"'self'", "*"} & {*sources} else [*(s for s in sources if s != "'none'"), "'self'"]
     return [*(s for s in sources if s != "'none'"), more]
-

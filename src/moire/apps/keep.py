@@ -1,0 +1,77 @@
+"""What differs between browsers, as findings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ..pixels import decode, figures, visible
+from ..store import Finding, PageRow, Run, Store
+from .check import Compared
+from .detect import Issue
+from .page import Edges
+from .trace import written
+
+KIND = "app"
+
+
+def keep(store: Store, run: Run, one: Compared) -> list[Finding]:
+    """Findings of one session in one browser, those that other sessions have had too as duplicates."""
+    known = {(found.build, found.signature) for found in store.findings(run)}
+    number = max((found.number for found in store.findings(run)), default=-1) + 1
+    trace = store.blobs.add(written(one.trace).encode())
+    made: list[Finding] = []
+    for issue in one.issues:
+        again = (one.other.build, issue.signature) in known
+        details = {**_details(store, one, issue), "trace": trace}
+        state: Any = "duplicate" if again else "example"
+        made.append(Finding(number, one.other.build, state, "different", issue.signature, details))
+        store.keep(run, made[-1])
+        known.add((one.other.build, issue.signature))
+        number += 1
+    return made
+
+
+def rows(first: int, one: Compared) -> list[PageRow]:
+    """A row a step: `first` is the number of the first."""
+    wrong = {issue.step for issue in one.issues}
+    loose = {issue.step for issue in one.passing}
+    return [
+        PageRow(first + n, one.other.build, "different" if n in wrong else "flaky" if n in loose else "same")
+        for n in range(len(one.reference.steps))
+    ]
+
+
+def _details(store: Store, one: Compared, issue: Issue) -> dict[str, Any]:
+    n = max(0, issue.step)
+    steps = [side.steps[min(n, len(side.steps) - 1)] for side in (one.reference, one.other) if side.steps]
+    sides = [(side.build, step) for side, step in zip((one.reference, one.other), steps, strict=False)]
+    names = _told_apart([name for name, _ in sides])
+    pictures = {name: store.blobs.add(step.png) for name, (_, step) in zip(names, sides, strict=True)}
+    images = [decode(step.png) for _, step in sides]
+    boxes = [_box(edges, step.scroll) for edges, step in zip((issue.box_a, issue.box_b), steps, strict=False) if edges]
+    event = one.reference.steps[min(n, len(one.reference.steps) - 1)]
+    return {
+        "issue": issue.kind, "reason": issue.words, "event": issue.event, "step_words": one.trace.told(event.events[-1]) if event.events else event.words,
+        "element": (issue.a or issue.b or ("",))[0], "stage": issue.kind, "pictures": pictures, "boxes": boxes,
+        "environment": asdict(one.trace.environment), "url": one.trace.url,
+        "figures": dict(figures(*images)) if len(images) == 2 and images[0].shape == images[1].shape else {},
+        "impact": _impact(issue, images), "paths": [list(issue.a), list(issue.b)],
+    }  # fmt: skip
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """One build may be on both sides."""
+    return [names[0], f"{names[1]}#2"] if len(names) == 2 and names[0] == names[1] else names
+
+
+def _impact(issue: Issue, images: list[Any]) -> int:
+    """What does otherwise goes before what only looks so."""
+    seen = visible(*images) if len(images) == 2 else 0
+    return seen + (1_000_000 if issue.kind == "behaviour" else 0)
+
+
+def _box(edges: Edges, scroll: tuple[float, float]) -> Mapping[str, Any] | list[float]:
+    left, top, right, bottom = edges
+    return [left - scroll[0], top - scroll[1], right - left, bottom - top]
