@@ -52,8 +52,9 @@ def _details(store: Store, one: Compared, issue: Issue) -> dict[str, Any]:
     images = [decode(step.png) for _, step in sides]
     boxes = [_box(edges, step.scroll) for edges, step in zip((issue.box_a, issue.box_b), steps, strict=False) if edges]
     event = one.reference.steps[min(n, len(one.reference.steps) - 1)]
+    after = one.trace.told(event.events[-1]) if event.events else event.words
     return {
-        "issue": issue.kind, "reason": issue.words, "event": issue.event, "step_words": one.trace.told(event.events[-1]) if event.events else event.words,
+        "issue": issue.kind, "reason": issue.words, "event": issue.event, "step_words": after,
         "element": (issue.a or issue.b or ("",))[0], "stage": issue.kind, "pictures": pictures, "boxes": boxes,
         "environment": asdict(one.trace.environment), "url": one.trace.url,
         "figures": dict(figures(*images)) if len(images) == 2 and images[0].shape == images[1].shape else {},

@@ -24,9 +24,15 @@ NAME = "__moire"
 PAGE_SECONDS, ANSWER_SECONDS = 30.0, 30.0
 
 
+# The script in its parts, which share one scope.
+_PARTS = ("base", "timers", "answers", "held", "tree", "acts", "install", "again", "begin")
+
+
 @cache
 def _shim() -> str:
-    return files(__package__).joinpath("shim.js").read_text("utf-8")
+    folder = files(__package__).joinpath("shim")
+    parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in _PARTS]
+    return "(config => {\n" + "\n".join(parts) + "})"
 
 
 class Left(Exception):

@@ -1,0 +1,61 @@
+// What comes by itself and would come elsewhere another time is held until it is its turn.
+
+const held = new Map();
+const queue = key => held.get(key) || (held.set(key, []), held.get(key));
+const come = (key, run) => {
+  if (live) {
+    const go = () => { begin({ kind: 'come', key }); try { run(); } finally { changed(); } };
+    if (loaded) go(); else early.push(go);
+  } else { queue(key).push(run); arrived(); }
+};
+// Handlers of ports and workers are run when it is the message's turn.
+const holding = (prototype, types, keyed) => {
+  const own = prototype.addEventListener, off = prototype.removeEventListener;
+  const wrapped = new WeakMap();
+  const wrap = (target, type, f) => {
+    if (!f) return f;
+    if (!wrapped.has(f)) wrapped.set(f, new Map());
+    const mine = wrapped.get(f), key = `${keyed(target)} ${type}`;
+    if (!mine.has(key)) mine.set(key, function (event) {
+      come(key, () => safely(typeof f === 'function' ? f : f.handleEvent, typeof f === 'function' ? this : f, [event]));
+    });
+    return mine.get(key);
+  };
+  define(prototype, 'addEventListener', function (type, f, options) {
+    return own.call(this, type, types.includes(type) ? wrap(this, type, f) : f, options);
+  });
+  define(prototype, 'removeEventListener', function (type, f, options) {
+    return off.call(this, type, types.includes(type) ? wrap(this, type, f) : f, options);
+  });
+  for (const type of types) {
+    const slot = Object.getOwnPropertyDescriptor(prototype, `on${type}`);
+    if (!slot || !slot.set) continue;
+    const given = new WeakMap();
+    Object.defineProperty(prototype, `on${type}`, {
+      configurable: true,
+      get() { return given.get(this) || null; },
+      set(f) { given.set(this, f); slot.set.call(this, typeof f === 'function' ? wrap(this, type, f) : f); },
+    });
+  }
+};
+const names = new WeakMap();
+const called = kind => target => {
+  if (!names.has(target)) names.set(target, `${kind} ${now} ${(local(now)[kind] = (local(now)[kind] || 0) + 1)}`);
+  return names.get(target);
+};
+
+// Ends of transitions and animations, things that load, messages: told again when it is their turn.
+const HELD = { document: ['transitionend', 'animationend', 'animationiteration', 'load', 'error'], window: ['message', 'popstate', 'hashchange'] };
+const again = new WeakSet();
+const hold = (on, type) => listen.call(on, type, event => {
+  if (again.has(event) || !event.isTrusted) return;
+  const target = event.target;
+  if (on === document && type === 'load' && target === document) return;
+  if (on === document && (target.nodeType !== 1 || target.localName === 'style')) return;
+  const key = `${type} ${on === document ? path(target) : 'window'} ${event.propertyName || event.animationName || ''}`.trim();
+  const copy = new event.constructor(event.type, event);
+  again.add(copy);
+  if (live && loaded) { begin({ kind: 'come', key }); wait(0, changed); return; }
+  event.stopImmediatePropagation();
+  come(key, () => target.dispatchEvent(copy));
+}, true);
