@@ -39,7 +39,8 @@ class Issue:
     @property
     def signature(self) -> str:
         """The same thing at another event is the same thing."""
-        return " ".join([self.kind, self.what, *(self.a or self.b), "" if self.a or self.b else self.words]).strip()
+        what = [] if self.what == self.kind else [self.what]
+        return " ".join([self.kind, *what, *(self.a or self.b or (self.words,))])
 
 
 @dataclass

@@ -25,7 +25,7 @@ PAGE_SECONDS, ANSWER_SECONDS = 30.0, 30.0
 
 
 # The script in its parts, which share one scope.
-_PARTS = ("base", "timers", "answers", "held", "tree", "acts", "install", "again", "begin")
+_PARTS = ("base", "timers", "answers", "scripts", "held", "tree", "acts", "install", "again", "begin")
 
 
 @cache

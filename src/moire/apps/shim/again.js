@@ -40,7 +40,8 @@ const replayed = async event => {
   if (entry.gone) { differ(kind, `${entry.words} was called off`); return; }
   entry.done = true;
   if (kind === 'timer' || kind === 'frame' || kind === 'idle') handles.delete(entry.handle);
-  safely(entry.run, window, [event.data]);
+  const done = safely(entry.run, window, [event.data]);
+  if (kind === 'script') await done;
 };
 const replay = async events => {
   for (const event of events) {

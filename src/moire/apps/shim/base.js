@@ -26,7 +26,8 @@ const macrotasks = (() => {
 
 // What is known of each event
 
-let now = `${page}.0`, count = 0;
+// `loading` until the page has loaded, `loaded` once what came until then has been let go.
+let now = `${page}.0`, count = 0, loading = true, loaded = false;
 const log = [];
 const recorded = config.locals || {};
 const locals = {};
@@ -34,8 +35,21 @@ const local = of => locals[of] || (locals[of] = { drawn: {}, registered: {}, err
 const differences = [];
 const differ = (kind, words) => { differences.push({ event: now, kind, words: String(words).slice(0, 500) }); };
 
+// A script of its own file is an event, too. Until the page has loaded, scripts come in any order, and each is called
+// after its file; afterwards they come when it is their turn.
+const scripts = new WeakMap();
+const fileOf = script => `${page}.script ${script.src}`;
+const here = () => {
+  const script = document.currentScript;
+  if (!script) return now;
+  const entry = scripts.get(script);
+  if (entry) entry.run(true);
+  else if (loading) now = script.src ? fileOf(script) : `${page}.0`;
+  return now;
+};
+
 const draw = (kind, own) => {
-  const mine = local(now).drawn;
+  const mine = local(here()).drawn;
   if (live) {
     const value = own();
     (mine[kind] || (mine[kind] = [])).push(value);
@@ -54,7 +68,7 @@ const table = {};
 const arrivals = [];
 const arrived = () => { for (const done of arrivals.splice(0)) done(); };
 const register = (kind, words, run) => {
-  const list = local(now).registered[kind] || (local(now).registered[kind] = []);
+  const list = local(here()).registered[kind] || (local(now).registered[kind] = []);
   const entry = { of: now, id: list.length, kind, words, run, done: false };
   list.push(words);
   table[`${now} ${kind} ${entry.id}`] = entry;
@@ -72,12 +86,10 @@ const words = f => {
 };
 
 // Events wait until the page has loaded: what runs while it does is then always the same.
-let loaded = false;
 const early = [];
-let releasing = false;
 const release = async () => {
-  if (releasing) return;
-  releasing = true;
+  if (!loading) return;
+  loading = false;
   // One at a time: what promises lead to comes before the next.
   while (early.length) { early.shift()(); await macrotasks(); }
   loaded = true;

@@ -16,5 +16,6 @@ if (live) {
   if (config.person) for (const type of TRUSTED) listen.call(window, type, noticed, true);
   listen.call(window, 'pagehide', () => { const said = take(); try { navigator.sendBeacon(config.said, JSON.stringify(said)); } catch (e) {} }, true);
 }
-listen.call(window, 'load', () => wait(0, release));
+listen.call(document, 'DOMContentLoaded', () => { now = `${page}.ready`; }, true);
+listen.call(window, 'load', () => { now = `${page}.load`; wait(0, release); });
 wait(config.latest || 10000, release);

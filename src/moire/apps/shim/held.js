@@ -52,6 +52,12 @@ const hold = (on, type) => listen.call(on, type, event => {
   const target = event.target;
   if (on === document && type === 'load' && target === document) return;
   if (on === document && (target.nodeType !== 1 || target.localName === 'style')) return;
+  if (on === document && target.localName === 'script') {
+    const entry = scripts.get(target);
+    if (entry) entry.run(true); else now = fileOf(target);
+    if (entry && entry.came) entry.came();
+    return;
+  }
   const key = `${type} ${on === document ? path(target) : 'window'} ${event.propertyName || event.animationName || ''}`.trim();
   const copy = new event.constructor(event.type, event);
   again.add(copy);

@@ -51,6 +51,7 @@ const install = on => {
       }
     });
   }
+  bringing(on);
   if (on.MessagePort) holding(on.MessagePort.prototype, ['message'], called('port'));
   if (on.Worker) holding(on.Worker.prototype, ['message', 'error'], called('worker'));
   if (on.BroadcastChannel) holding(on.BroadcastChannel.prototype, ['message'], called('channel'));

@@ -85,7 +85,7 @@
         one.close_up ? h('figure', {class: 'close'}, h('img', {src: one.close_up, alt: 'close up', loading: 'lazy'}), h('figcaption', {}, 'Close up: both, and the difference')) : null,
         M.table([], one.facts),
         command(one), h('p', {}, one.pages.map((each, n) => [n ? ' · ' : '', page(each)])),
-        source('Page', one.html, one.causes), one.update ? source('Operations', one.update, []) : null,
+        one.html ? source('Page', one.html, one.causes) : null, one.update ? source('Operations', one.update, []) : null,
         one.before ? h('details', {}, h('summary', {}, `Before reduction (${M.number(one.before.length)} characters)`), source('Before', one.before, one.causes)) : null,
         one.cuts.length ? h('details', {}, h('summary', {}, `${one.cuts.length} steps of the reduction`), M.cuts(one.cuts)) : null,
         path(one), one.tables.map(table => h('section', {}, h('h2', {}, table.title), M.table(table.head, table.rows.map(row => row.map(cell))))),
