@@ -27,6 +27,7 @@ NAMES = (
     "cluster",
     "guidance",
     "soak",
+    "apps",
 )
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -13,6 +13,8 @@ from .page import Edges, Node, Page
 
 # Boxes that are no larger say nothing of a layout, and edges that are no farther apart are on one line.
 TOLERANCE = 5.0
+# What sticks out of a box by no more is in it all the same: engines round in their own ways.
+SLACK = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Graph:
         for place, n in enumerate(order):
             x, y, z, w = edges[n]
             later = slice(place + 1, None)
-            inside = (left[later] <= x) & (top[later] <= y) & (right[later] >= z) & (bottom[later] >= w)
+            inside = (left[later] - SLACK <= x) & (top[later] - SLACK <= y)
+            inside &= (right[later] + SLACK >= z) & (bottom[later] + SLACK >= w)
             if inside.any():
                 found[nodes[n].id] = nodes[order[place + 1 + int(inside.argmax())]].id
         return found

@@ -98,7 +98,10 @@ class AppProxy:
         assert task is not None
         self._pipes.add(task)
         try:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+            # Cancelled by nobody but our own end.
+            with contextlib.suppress(
+                OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, asyncio.CancelledError
+            ):
                 async with asyncio.timeout(HEAD_SECONDS):
                     head = await reader.readuntil(b"\r\n")
                 method, target, *_ = head.decode("latin-1").split() or [""] * 2
