@@ -16,6 +16,18 @@ POLICY = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'unsa
 
 
 @asynccontextmanager
+async def running(app: web.Application) -> AsyncIterator[str]:
+    """An application's address, for as long as the block lasts."""
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
 async def served() -> AsyncIterator[str]:
     """Its address, for as long as the block lasts."""
     logins = itertools.count(1)
@@ -42,10 +54,5 @@ async def served() -> AsyncIterator[str]:
     app = web.Application()
     app.add_routes([web.get("/", login), web.post("/login", enter), web.get("/main", main), web.get("/books", books),
                     web.get("/offer", offer)])  # fmt: skip
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with running(app) as url:
+        yield url

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -13,7 +13,7 @@ from subprocess import PIPE, Popen
 import pytest
 from aiohttp import web
 
-from book_manager import served
+from book_manager import running, served
 from moire.apps import scripted, trace
 from moire.apps.check import compared
 from moire.apps.crawl import Limits, crawl, moves, sensible
@@ -27,6 +27,15 @@ FORM = "/html[1]/body[1]/form[1]"
 SIZE = Environment(800, 600)
 
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def application(serve: Handler) -> web.Application:
+    app = web.Application()
+    app.router.add_route("*", "/{name:.*}", serve)
+    return app
+
+
 @asynccontextmanager
 async def page(html: str, **answers: str) -> AsyncIterator[str]:
     """An application of one page, and what it may ask for."""
@@ -36,15 +45,8 @@ async def page(html: str, **answers: str) -> AsyncIterator[str]:
         text, kind = (html, "text/html") if not name else (answers[name], "text/plain")
         return web.Response(text=text, content_type=kind)
 
-    app = web.Application()
-    app.router.add_route("*", "/{name:.*}", serve)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with running(application(serve)) as url:
+        yield url
 
 
 async def recorded(build: Build, url: str, *actions: dict[str, object], patience: float = 0.5) -> Trace:
@@ -180,14 +182,8 @@ async def test_sockets_are_heard_again(chromium: Build, firefox: Build) -> None:
         await line.close()
         return line
 
-    app = web.Application()
-    app.router.add_route("*", "/{name:.*}", serve)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    one = await recorded(chromium, url)
-    await runner.cleanup()
+    async with running(application(serve)) as url:
+        one = await recorded(chromium, url)
     (there,) = await compared(one, chromium, [firefox])
     assert not there.issues
     assert "hello 2" in " ".join(node.text for node in there.other.steps[-1].data.nodes)
@@ -226,13 +222,8 @@ async def test_policies_of_pages_let_the_script_in(chromium: Build) -> None:
             headers = {"Content-Security-Policy": policy}
             return web.Response(text=html, content_type="text/html", headers=headers)
 
-        app = web.Application()
-        app.router.add_route("*", "/{name:.*}", serve)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        one = await recorded(chromium, f"http://127.0.0.1:{runner.addresses[0][1]}")
-        await runner.cleanup()
+        async with running(application(serve)) as url:
+            one = await recorded(chromium, url)
         assert one.locals["0.0"]["drawn"]["random"], policy
         assert not wrong(await replay(one, chromium))
 

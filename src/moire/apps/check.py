@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..nouns import Build
 from ..oracles.change import together
@@ -50,5 +50,5 @@ async def compared(
             twice = {issue.signature for issue in Detector().issues(again, second)}
             passing = [issue for issue in issues if issue.signature not in twice]
             issues = [issue for issue in issues if issue.signature in twice]
-        found.append(Compared(trace, first, replace(one, build=build.name), tuple(issues), tuple(passing)))
+        found.append(Compared(trace, first, one, tuple(issues), tuple(passing)))
     return found

@@ -65,8 +65,12 @@ class Scripts:
         return f"{_ascii(_shim())}({text}); document.currentScript.remove();"
 
     def said(self, text: str) -> None:
-        found = json.loads(text)
-        if isinstance(found, dict):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        # Anyone in the page may say something there.
+        if isinstance(found, dict) and isinstance(found.get("events"), list) and isinstance(found.get("locals"), dict):
             self.last_words.append(found)
 
 

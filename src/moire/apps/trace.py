@@ -90,11 +90,6 @@ class Trace:
         """For people: what a user did, or what was run."""
         return one.words if one.kind in ("act", "come") else self.code(one)[:200]
 
-    def without_chance(self) -> Trace:
-        """Only what a user does, as tools record it that know of nothing else."""
-        acts = tuple(one for one in self.events if one.kind == "act")
-        return replace(self, events=acts, locals={})
-
 
 def masked(trace: Trace, secrets: Sequence[str]) -> Trace:
     """Without some words, wherever they are; those who were asked for them are asked for bullets."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Headers = tuple[tuple[str, str], ...]
@@ -34,19 +34,20 @@ class Archive:
     """Exchanges, to be given out again in the order in which they were had; the last of its kind again and again."""
 
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
-        self.exchanges: list[Exchange] = list(exchanges)
-        self._given: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+        self.exchanges: list[Exchange] = []
+        self._known: defaultdict[tuple[str, str, str], list[Exchange]] = defaultdict(list)
+        self._given: Counter[tuple[str, str, str]] = Counter()
+        for one in exchanges:
+            self.add(one)
 
     def add(self, one: Exchange) -> None:
         self.exchanges.append(one)
-
-    def rewind(self) -> None:
-        self._given.clear()
+        self._known[one.key].append(one)
 
     def answer(self, method: str, url: str, body: bytes) -> Exchange | None:
         key = (method, url, digest(body))
-        known: Sequence[Exchange] = [one for one in self.exchanges if one.key == key]
-        if not known:
+        known = self._known.get(key)
+        if known is None:
             return None
         place = min(self._given[key], len(known) - 1)
         self._given[key] += 1
