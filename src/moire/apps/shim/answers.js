@@ -190,7 +190,10 @@ const line = (kind, Native, types, outgoing) => {
       if (!live) return;
       const own = this._.native = options === undefined ? new Native(address) : new Native(address, options);
       if ('binaryType' in own) own.binaryType = 'arraybuffer';
-      const come = type => event => fire(entry, this._told(type, event, own), () => this._take(this._told(type, event, own)));
+      let opening = true;
+      busy.requests++;
+      const opened = () => { if (opening) { opening = false; busy.requests--; } };
+      const come = type => event => opened() || fire(entry, this._told(type, event, own), () => this._take(this._told(type, event, own)));
       for (const type of types) listen.call(own, type, come(type));
       define(this, '_also', (type) => { if (!types.includes(type)) listen.call(own, type, come(type)); });
     }
