@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..nouns import Build
@@ -24,17 +24,13 @@ class Compared:
     passing: tuple[Issue, ...]
 
 
-async def compared(
-    trace: Trace, reference: Build, others: Sequence[Build], told: Callable[[str], None] = lambda words: None
-) -> list[Compared]:
+async def compared(trace: Trace, reference: Build, others: Sequence[Build]) -> list[Compared]:
     """Each of the others against the reference; what differs is replayed once more in both."""
     gate = asyncio.Semaphore(2)
 
     async def run(build: Build) -> Replayed:
         async with gate:
-            found = await replay(trace, build)
-            told(build.name)
-            return found
+            return await replay(trace, build)
 
     first, *rest = await together(*(run(build) for build in (reference, *others)))
     found = []

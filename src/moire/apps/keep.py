@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -73,6 +72,6 @@ def _impact(issue: Issue, images: list[Any]) -> int:
     return seen + (1_000_000 if issue.kind == "behaviour" else 0)
 
 
-def _box(edges: Edges, scroll: tuple[float, float]) -> Mapping[str, Any] | list[float]:
+def _box(edges: Edges, scroll: tuple[float, float]) -> list[float]:
     left, top, right, bottom = edges
     return [left - scroll[0], top - scroll[1], right - left, bottom - top]

@@ -134,7 +134,6 @@ class Session:
             except DriverError:
                 if self.scripts.pages == before:
                     raise
-            await asyncio.sleep(0)
 
     async def page(self) -> tuple[Page, tuple[float, float]]:
         """Its nodes, and how far it is scrolled."""

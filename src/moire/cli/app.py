@@ -204,7 +204,8 @@ def record(
 
     Without --script, the browser is yours until Ctrl-C: name one with a window, as -b 'chromium?flags=--no-headless'.
     A script is a list of things to do, each with an action (click, type, select, key, hover, submit, scroll, drag), a
-    target (a CSS selector or a path) and, for some, a value. What is typed into fields for passwords is not kept.
+    target (a CSS selector or a path) and, for some, a value. What a person types into fields for passwords is
+    not kept; what a script says, and what the application sends, is: --secret takes it out.
 
     \b
     Example:

@@ -86,7 +86,9 @@ const follows = event => {
 const noticed = event => {
   if (!event.isTrusted || !event.target || event.target.nodeType !== 1 || follows(event)) return;
   const init = { kind: event.constructor.name };
-  for (const key of KEPT) if (event[key] !== undefined && event[key] !== null) init[key] = event[key];
+  // Of a password, not one letter.
+  const secret = event.target.type === 'password' ? ['key', 'code', 'data'] : [];
+  for (const key of KEPT) if (event[key] !== undefined && event[key] !== null && !secret.includes(key)) init[key] = event[key];
   const typed = ['input', 'change'].includes(event.type) && 'value' in event.target && event.target.type !== 'file';
   const state = typed ? { value: event.target.type === 'password' ? '•'.repeat(8) : event.target.value } : undefined;
   begin({ kind: 'act', action: 'dom', target: path(event.target), type: event.type, init, state });
