@@ -28,6 +28,7 @@ NAMES = (
     "guidance",
     "soak",
     "apps",
+    "app_speed",
 )
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from ssl import SSLContext
 
 from aiohttp import web
 
@@ -16,13 +17,13 @@ POLICY = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'unsa
 
 
 @asynccontextmanager
-async def running(app: web.Application) -> AsyncIterator[str]:
+async def running(app: web.Application, context: SSLContext | None = None) -> AsyncIterator[str]:
     """An application's address, for as long as the block lasts."""
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
     try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,6 +62,24 @@ def webkit() -> Build:
 def engine(request: pytest.FixtureRequest) -> Build:
     """Used as `@pytest.mark.parametrize("engine", ENGINES, indirect=True)`."""
     return build(request.param)
+
+
+@pytest.fixture
+def chromedriver() -> Iterator[str]:
+    """A WebDriver server that is not ours to start: it stands for any remote end."""
+    program = shutil.which("chromedriver")
+    assert program, "make setup installs chromium-driver"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([program, f"--port={port}"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "started successfully" in line:
+            break
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
 
 
 @dataclass(frozen=True)

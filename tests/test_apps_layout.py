@@ -7,13 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import SHARED
-from moire.apps.align import Graph, differences
+from moire.apps.align import SLACK, Graph, differences, shifted
 from moire.apps.compare import compared
+from moire.apps.follow import Following
 from moire.apps.match import matched
 from moire.apps.mutations import Mutations, mutations
 from moire.apps.page import Edges, Node, Page, parsed, plain, read
+from moire.apps.replay import beyond
 from moire.nouns import UsageError
 from test_cli import moire
 
@@ -152,3 +156,79 @@ def test_of_many_that_kept_their_order_only_the_one_that_was_moved_is_told() -> 
     items = [Node(n, 0, f"/UL/LI[{n}]") for n in range(1, 6)]
     before, after = Page([Node(0, -1, "/UL"), *items]), Page([Node(0, -1, "/UL"), *items[1:], items[0]])
     assert mutations(before, after).reordered == {1}
+
+
+def naive_holder(boxes: list[Node], which: int) -> int:
+    """By the words of the definition: the smallest that contains it, the inner one of the same."""
+    x, y, z, w = boxes[which].edges
+
+    def area(n: int) -> tuple[float, int]:
+        left, top, right, bottom = boxes[n].edges
+        return (right - left) * (bottom - top), -n
+
+    holds = [
+        n for n, one in enumerate(boxes)
+        if area(n) > area(which) and one.edges[0] - SLACK <= x and one.edges[1] - SLACK <= y
+        and one.edges[2] + SLACK >= z and one.edges[3] + SLACK >= w
+    ]  # fmt: skip
+    return min(holds, key=area, default=-1)
+
+
+BOX = st.tuples(*[st.integers(0, 30)] * 2, *[st.integers(6, 40)] * 2).map(
+    lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+)
+
+
+@given(st.lists(BOX, max_size=20))
+def test_each_box_is_in_the_smallest_that_holds_it(edges: list[Edges]) -> None:
+    graph = Graph(page(*((-1, f"/A[{n}]", one) for n, one in enumerate(edges))))
+    assert [*graph.holders] == [naive_holder([*graph.boxes], n) for n in range(len(edges))]
+
+
+def test_a_box_that_stands_far_from_where_it_stood_is_told_of() -> None:
+    """Its relations are the same: it is to the left of the middle, and alone."""
+    bar = [Node(0, -1, "/A", (0, 0, 800, 40), True)]
+    here, there = (Page([*bar, Node(1, 0, "/A/B", (x, 5, x + 60, 30), True)]) for x in (10, 210))
+    near = Page([*bar, Node(1, 0, "/A/B", (30, 5, 90, 30), True)])
+    wider = Page([*bar, Node(1, 0, "/A/B", (10, 5, 300, 30), True)])
+    same = {0: 0, 1: 1}
+
+    def told(other: Page) -> list[str]:
+        return [
+            one.kind
+            for one in (*differences(Graph(here), Graph(other), same), *shifted(Graph(here), Graph(other), same))
+        ]
+
+    assert told(there) == ["SHIFTED-X"] and not told(near) and not told(wider)
+
+
+def test_steps_are_followed_by_what_changed() -> None:
+    """What is known of two pages after some steps is what is found out of them all at once."""
+    other = {0: 10, 1: 11, 2: 12, 3: 13}
+
+    def elsewhere(one: Page) -> Page:
+        ids = {-1: -1, **{n: n + 10 for n in range(10)}}
+        return Page([replace(node, id=ids[node.id], parent=ids[node.parent]) for node in one.nodes])
+
+    following = Following()
+    first = following.step(MENU, elsewhere(MENU))
+    assert first is not None and first.same == other == matched(MENU, elsewhere(MENU))
+    assert following.step(MENU, elsewhere(MENU)) is None
+    body, bar, home, more = MENU.nodes
+    grown = Page([body, bar, Node(5, 1, "/HTML/BODY/DIV/P", (200, 10, 260, 30), True), home, more])
+    change = following.step(grown, elsewhere(MENU))
+    assert change is not None and change.first.added == {5} and change.alone == ({5}, set())
+    change = following.step(grown, elsewhere(grown))
+    assert change is not None and change.same == {**other, 5: 15} and change.alone == (set(), set())
+    change = following.step(MENU, elsewhere(grown))
+    assert change is not None and change.same == other and change.alone == (set(), {15})
+    # Both have been there before.
+    assert following.step(MENU, elsewhere(MENU)) is None
+
+
+def test_what_is_beyond_the_window_is_looked_at_too() -> None:
+    tall = Page([Node(0, -1, "/A", (0, 0, 90, 3000), True), *(
+        Node(n, 0, f"/A/B[{n}]", (0, y, 50, y + 30), True) for n, y in enumerate((20, 590, 1200, 1500, 2900), 1)
+    )])  # fmt: skip
+    assert [*beyond(None, tall, (0, 0), (800, 600))] == [(0, 590), (0, 1200), (0, 2900)]
+    assert not [*beyond(tall, tall, (0, 0), (800, 600))]

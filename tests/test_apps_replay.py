@@ -14,13 +14,14 @@ import pytest
 from aiohttp import web
 
 from book_manager import running, served
-from moire.apps import scripted, trace
+from moire.apps import scripted
 from moire.apps.check import compared
 from moire.apps.crawl import Limits, crawl, moves, sensible
 from moire.apps.record import recording
 from moire.apps.replay import Replayed, replay, rows
 from moire.apps.trace import Event, Trace, masked, read, written
 from moire.nouns import Build, Environment, UsageError
+from moire.serve import certificate
 from test_cli import moire
 
 FORM = "/html[1]/body[1]/form[1]"
@@ -87,24 +88,6 @@ async def test_a_trace_is_a_file(chromium: Build, tmp_path: Path) -> None:
     assert "hunter2" in written(one) and "hunter2" not in hidden and "•••••••" in hidden
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[", "no JSON"),
-        ("{}", "is no trace"),
-        ('{"format": "moire trace 9"}', "moire trace 9"),
-        (json.dumps({"format": trace.FORMAT, "url": "", "events": [{"id": "x", "kind": "act"}]}), "is no trace"),
-    ],
-)
-def test_traces_that_are_none_get_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    file.write_text(text)
-    with pytest.raises(UsageError, match=sentence):
-        read(file)
-    with pytest.raises(UsageError, match="cannot be read"):
-        read(tmp_path / "none.json")
-
-
 # What an engine lacks: `userAgentData` is Chromium's own.
 LACKS = """<!DOCTYPE html><button id=a>a</button><button id=b>b</button><p id=p>
 <script>
@@ -164,9 +147,15 @@ async def test_whatever_chance_brings_comes_again(engine: str, request: pytest.F
         assert words in text, words
 
 
-async def test_sockets_are_heard_again(chromium: Build, firefox: Build) -> None:
+@pytest.mark.parametrize(
+    ("engine", "scheme"), [("chromium", "http"), ("chromium", "https"), ("firefox", "https"), ("webkit", "https")]
+)
+async def test_sockets_are_heard_again_also_behind_a_certificate(
+    engine: str, scheme: str, firefox: Build, request: pytest.FixtureRequest
+) -> None:
+    build: Build = request.getfixturevalue(engine)
     html = """<!DOCTYPE html><p id=p></p><script>
-    const line = new WebSocket(`ws://${location.host}/line`);
+    const line = new WebSocket(`${location.protocol.replace('http', 'ws')}//${location.host}/line`, 'greetings');
     line.onopen = () => line.send('hello');
     line.addEventListener('message', event => document.getElementById('p').append(event.data, ' '));
     </script>"""
@@ -174,7 +163,7 @@ async def test_sockets_are_heard_again(chromium: Build, firefox: Build) -> None:
     async def serve(request: web.Request) -> web.StreamResponse:
         if request.path == "/":
             return web.Response(text=html, content_type="text/html")
-        line = web.WebSocketResponse()
+        line = web.WebSocketResponse(protocols=["greetings"])
         await line.prepare(request)
         said = await line.receive_str()
         for n in range(3):
@@ -182,16 +171,17 @@ async def test_sockets_are_heard_again(chromium: Build, firefox: Build) -> None:
         await line.close()
         return line
 
+    context = certificate.context(["127.0.0.1"]) if scheme == "https" else None
     async with (
-        running(application(serve)) as url,
+        running(application(serve), context) as url,
         asyncio.timeout(30),
-        recording(chromium, f"{url}/", (url,), SIZE, 0.5) as own,
+        recording(build, f"{url}/", (url,), SIZE, 0.5) as own,
     ):
         # What comes in by itself is waited for by those who know that it comes.
         while not any(event.details.get("data", {}).get("type") == "close" for event in own.events):
             await own.rest()
         one = own.trace
-    (there,) = await compared(one, chromium, [firefox])
+    (there,) = await compared(one, build, [firefox])
     assert not there.issues
     assert "hello 2" in " ".join(node.text for node in there.other.steps[-1].data.nodes)
 
@@ -284,6 +274,8 @@ def test_recordings_of_devtools_are_scripts(tmp_path: Path) -> None:
         ("{}", "no list"),
         ('[{"action": "fly"}]', "does not say"),
         ('[{"action": "type", "target": "a"}]', "missing"),
+        ('[{"action": "type", "target": "a", "value": 5}]', "'value' is 5"),
+        ('[{"action": "scroll", "x": "1", "y": 0}]', "'x' is '1'"),
     ],
 )
 def test_scripts_that_are_none_get_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
@@ -344,6 +336,8 @@ def test_from_the_command_line_to_the_report(tmp_path: Path) -> None:
     [
         (["check"], "address, or --trace"),
         (["check", "ftp://a/"], "no address of a web application"),
+        (["check", "http://[/"], "no address of a web application"),
+        (["check", "https://a:b/"], "no address of a web application"),
         (["check", "http://127.0.0.1:9999/", "-b", "chromium@156"], "One browser"),
         (["check", "http://127.0.0.1:1/", "-b", "chromium@156", "-b", "firefox@153"], "cannot be opened"),
         (["replay", "none.json"], "cannot be read"),

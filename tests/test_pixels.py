@@ -82,6 +82,7 @@ def test_presets_are_the_peers() -> None:
         "ccoeff",
         "ccoeff-raw",
         "chi2",
+        "ink",
         "fuzzy:0;0",
         "phash:8:0",
     ],
@@ -104,6 +105,16 @@ def test_every_measure_knows_same_from_different(name: str) -> None:
 def test_an_unknown_measure_is_a_sentence(name: str) -> None:
     with pytest.raises(ValueError, match=r"[a-z ]+\."):
         measure(name)
+
+
+def test_thin_text_in_another_colour_is_inked_otherwise() -> None:
+    """Where nearly all is white, colours make next to no difference to a histogram."""
+    black, red, bold = (np.full((30, 900, 3), 255, np.uint8) for _ in range(3))
+    for picture, colour, step in ((black, (0, 0, 0), 8), (red, (0, 0, 255), 8), (bold, (0, 0, 0), 7)):
+        picture[8:22, 10:130:step] = colour
+    ink, chi2 = measure("ink:0.35"), measure("chi2:0.2")
+    assert ink.different(black, red) and not chi2.different(black, red)
+    assert not ink.different(black, bold)
 
 
 def test_fuzzy_is_wpts_pair() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..nouns import Build
 from ..oracles.change import together
 from .detect import Detector, Issue
 from .replay import Replayed, replay
 from .trace import Trace
+
+# Of a replay that meets with trouble.
+TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,12 @@ class Compared:
     issues: tuple[Issue, ...]
     passing: tuple[Issue, ...]
 
+    @property
+    def trouble(self) -> str:
+        """Why it was not compared up to its end, if so, and nobody but the harness is to blame for that."""
+        whose = self.reference if self.reference.ended else self.other if self.other.trouble else None
+        return f"{whose.build}: {whose.ended}" if whose is not None else ""
+
 
 async def compared(trace: Trace, reference: Build, others: Sequence[Build]) -> list[Compared]:
     """Each of the others against the reference; what differs is replayed once more in both."""
@@ -30,7 +39,12 @@ async def compared(trace: Trace, reference: Build, others: Sequence[Build]) -> l
 
     async def run(build: Build) -> Replayed:
         async with gate:
-            return await replay(trace, build)
+            tried = [await replay(trace, build)]
+            while tried[-1].trouble and len(tried) < TRIES:
+                tried.append(await replay(trace, build))
+        # What crashes whenever it is tried crashes by what the application does.
+        crashes = all(one.trouble == "crashed" for one in tried)
+        return replace(tried[-1], trouble="") if crashes else tried[-1]
 
     first, *rest = await together(*(run(build) for build in (reference, *others)))
     found = []

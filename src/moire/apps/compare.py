@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from .align import Difference, Graph, differences
@@ -16,19 +16,25 @@ def compared(a: Page, b: Page) -> Iterator[Difference]:
     yield from chain(differences(Graph(a), Graph(b), same), missing(a, b, same), texts(a, b, same))
 
 
-def missing(a: Page, b: Page, same: Mapping[int, int]) -> Iterator[Difference]:
-    """Visible elements that are in one page only; what is in such an element goes with it."""
-    there = set(same.values())
-    for node in a.nodes:
-        if node.path and node.visible and node.id not in same and _shown(a.by_id.get(node.parent), same.keys()):
-            yield Difference("MISSING-NODE-2", (node.path,), None)
-    for node in b.nodes:
-        if node.path and node.visible and node.id not in there and _shown(b.by_id.get(node.parent), there):
-            yield Difference("MISSING-NODE-1", None, (node.path,))
+def missing(
+    a: Page, b: Page, same: Mapping[int, int], back: Mapping[int, int] | None = None,
+    alone: tuple[Iterable[int], Iterable[int]] | None = None,
+) -> Iterator[Difference]:  # fmt: skip
+    """Visible elements that are in one page only, of all or of those that are known to be `alone`; what is in such an
+    element goes with it."""
+    back = back if back is not None else {other: one for one, other in same.items()}
+    own, others = alone or (a.inside, b.inside)
+    for node in _lone(a, own, same):
+        yield Difference("MISSING-NODE-2", (node.path,), None)
+    for node in _lone(b, others, back):
+        yield Difference("MISSING-NODE-1", None, (node.path,))
 
 
-def _shown(parent: Node | None, known: Collection[int]) -> bool:
-    return parent is None or parent.id in known
+def _lone(page: Page, among: Iterable[int], same: Mapping[int, int]) -> Iterator[Node]:
+    for id in among:
+        node = page.by_id.get(id)
+        if node is not None and node.visible and id not in same and (node.parent in same or node.parent < 0):
+            yield node
 
 
 def texts(a: Page, b: Page, same: Mapping[int, int]) -> Iterator[Difference]:

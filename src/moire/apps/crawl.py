@@ -13,9 +13,12 @@ from typing import Any
 from ..nouns import Build, Environment
 from .page import Page
 from .record import PATIENCE, Recording, recording
+from .session import Astray, Left
 from .trace import Trace
 
 Action = Mapping[str, Any]
+# A page that goes on and on is looked at so often; then it is no state, and nothing is to be done in it.
+TRIES, NOWHERE = 3, ""
 # What a user does to get from one state to the next: one thing, or a form that is filled in and sent.
 Move = tuple[Action, ...]
 
@@ -83,20 +86,26 @@ async def crawl(
         goal = known.nearest()
         if (session and goal is None) or time.monotonic() > end:
             return
-        async with recording(build, url, origins, environment, patience) as own:
+        async with recording(build, url, origins, environment, patience, read_only=read_only) as own:
             way: tuple[Move, ...] = ()
             state = await _arrived(known, own, way, origins, read_only)
             for move in known.states[goal] if goal is not None else ():
                 await _do(own, move)
                 way += (move,)
+                if own.astray:
+                    break
                 state = await _arrived(known, own, way, origins, read_only)
             while len(way) < limits.depth and len(known.states) < limits.states and time.monotonic() < end:
+                if own.astray:
+                    break
                 next_move = known.next_in(state)
                 if next_move is None:
                     break
-                if not await _do(own, next_move):
+                if not await _do(own, next_move) and not own.astray:
                     continue
                 way += (next_move,)
+                if own.astray:
+                    break
                 state = await _arrived(known, own, way, origins, read_only)
                 told(Crawled(len(known.states), session + 1))
             told(Crawled(len(known.states), session + 1))
@@ -115,11 +124,22 @@ async def _do(own: Recording, move: Move) -> bool:
 async def _arrived(
     known: _Frontier, own: Recording, way: tuple[Move, ...], origins: Collection[str], read_only: bool
 ) -> str:
-    data, _ = await own.session.page()
-    state = identity(data)
-    if state not in known.states:
-        known.add(state, way, list(moves(await own.session.ask("candidates()"), origins, read_only)))
-    return state
+    for _ in range(TRIES):
+        try:
+            data, _ = await own.session.page()
+            candidates = await own.session.ask("candidates()")
+        except Left:
+            # It went on by itself.
+            await own.rest()
+        except Astray:
+            own.astray = True
+            break
+        else:
+            state = identity(data)
+            if state not in known.states:
+                known.add(state, way, list(moves(candidates, origins, read_only)))
+            return state
+    return NOWHERE
 
 
 def identity(page: Page) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from ..pixels import decode, figures, visible
 from ..store import Finding, PageRow, Run, Store
 from .check import Compared
-from .detect import Issue
+from .detect import Issue, view
 from .page import Edges
 from .trace import written
 
@@ -36,10 +37,15 @@ def rows(first: int, one: Compared) -> list[PageRow]:
     """A row a step: `first` is the number of the first."""
     wrong = {issue.step for issue in one.issues}
     loose = {issue.step for issue in one.passing}
-    return [
+    found = [
         PageRow(first + n, one.other.build, "different" if n in wrong else "flaky" if n in loose else "same")
-        for n in range(len(one.reference.steps))
+        for n in range(min(len(one.reference.steps), len(one.other.steps)))
     ]
+    return [*found, PageRow(first + len(found), one.other.build, "untestable", one.trouble)] if one.trouble else found
+
+
+# One page after the other, and mostly many findings of each.
+_decoded = lru_cache(maxsize=4)(decode)
 
 
 def _details(store: Store, one: Compared, issue: Issue) -> dict[str, Any]:
@@ -47,9 +53,11 @@ def _details(store: Store, one: Compared, issue: Issue) -> dict[str, Any]:
     steps = [side.steps[min(n, len(side.steps) - 1)] for side in (one.reference, one.other) if side.steps]
     sides = [(side.build, step) for side, step in zip((one.reference, one.other), steps, strict=False)]
     names = _told_apart([name for name, _ in sides])
-    pictures = {name: store.blobs.add(step.png) for name, (_, step) in zip(names, sides, strict=True)}
-    images = [decode(step.png) for _, step in sides]
-    boxes = [_box(edges, step.scroll) for edges, step in zip((issue.box_a, issue.box_b), steps, strict=False) if edges]
+    places = [(issue.box_a, issue.box_b)[k] for k in range(len(steps))]
+    views = [view(step, edges) for step, edges in zip(steps, places, strict=True)]
+    pictures = {name: store.blobs.add(one.png) for name, one in zip(names, views, strict=True)}
+    images = [_decoded(one.png) for one in views]
+    boxes = [_box(edges, one.scroll) for edges, one in zip(places, views, strict=True) if edges]
     event = one.reference.steps[min(n, len(one.reference.steps) - 1)]
     after = one.trace.told(event.events[-1]) if event.events else event.words
     return {

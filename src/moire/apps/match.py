@@ -6,8 +6,8 @@ those that are not are compared with all that are left.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from .page import Node, Page
 
@@ -19,36 +19,45 @@ _PATH, _ATTRIBUTES, _REST = 0.7, 0.2, 0.1
 _NOISE = frozenset(["style", "src", "href"])
 
 
-def matched(a: Page, b: Page, roots: Iterable[tuple[int, int]] = ((-1, -1),)) -> dict[int, int]:
-    """For elements of the one page, those of the other that they are. `roots` are known to be the same: only what is
-    below them is looked at."""
-    found: dict[int, int] = {}
-    left_a, left_b = _levels(a, b, roots, found)
+def matched(
+    a: Page, b: Page, roots: Iterable[tuple[int, int]] = ((-1, -1),), known: Mapping[int, int] = MappingProxyType({})
+) -> dict[int, int]:
+    """For elements of the one page, those of the other that they are, but for what is `known`. `roots` are known to be
+    the same: only what is below them is looked at."""
+    found = dict(known)
+    there = set(found.values())
+    left_a, left_b = _levels(a, b, roots, found, there)
     while left_a and left_b:
         one = left_a.pop(0)
         best = max(left_b, key=lambda other: likeness(a, one, b, other))
         if likeness(a, one, b, best) > ANYWHERE:
             found[one.id] = best.id
+            there.add(best.id)
             left_b.remove(best)
-            more_a, more_b = _levels(a, b, [(one.id, best.id)], found)
+            more_a, more_b = _levels(a, b, [(one.id, best.id)], found, there)
             left_a += more_a
             left_b += more_b
         else:
             # What is below may have gone elsewhere.
-            left_a += a.elements(one.id)
+            left_a += [node for node in a.elements(one.id) if node.id not in found]
     return found
 
 
-def _levels(a: Page, b: Page, roots: Iterable[tuple[int, int]], found: dict[int, int]) -> tuple[list[Node], list[Node]]:
+def _levels(
+    a: Page, b: Page, roots: Iterable[tuple[int, int]], found: dict[int, int], there: set[int]
+) -> tuple[list[Node], list[Node]]:
     """Matched below some nodes, level for level; what could not be."""
     left_a: list[Node] = []
     left_b: list[Node] = []
     waiting = list(roots)
     while waiting:
         one, other = waiting.pop()
-        pairs, alone_a, alone_b = _level(a, a.elements(one), b, b.elements(other))
+        own = [node for node in a.elements(one) if node.id not in found]
+        others = [node for node in b.elements(other) if node.id not in there]
+        pairs, alone_a, alone_b = _level(a, own, b, others)
         for x, y in pairs:
             found[x.id] = y.id
+            there.add(y.id)
             waiting.append((x.id, y.id))
         left_a += alone_a
         left_b += alone_b
@@ -114,8 +123,8 @@ def _steps(first: Sequence[str], second: Sequence[str]) -> float:
 def _step(node: Node) -> str:
     """Its name and place among those of that name."""
     step = node.path.rpartition("/")[2].upper()
-    return step if re.search(r"\[\d+\]$", step) else f"{step}[1]"
+    return step if step.endswith("]") else f"{step}[1]"
 
 
 def _count(page: Page, node: Node) -> int:
-    return len(page.elements(node.id))
+    return len(page.inside[node.id])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import is_
 
 from .page import Page
 
@@ -32,6 +33,15 @@ class Mutations:
         return not any(others)
 
     @property
+    def any(self) -> bool:
+        return bool(self.moved) or not self.none
+
+    @property
+    def comes(self) -> bool:
+        """Whether there are elements where they were not."""
+        return bool(self.added or self.reparented)
+
+    @property
     def changed(self) -> frozenset[int]:
         """All that are in the page and not as they were, or not where."""
         return frozenset([
@@ -44,6 +54,8 @@ def mutations(before: Page | None, after: Page) -> Mutations:
     if before is None:
         every = frozenset(node.id for node in after.nodes if node.path)
         return Mutations(added=every, texts=every, moved=every)
+    if len(before.nodes) == len(after.nodes) and all(map(is_, before.nodes, after.nodes)):
+        return Mutations()
     old, new = before.by_id, after.by_id
     added: set[int] = set()
     reparented: set[int] = set()
@@ -52,6 +64,8 @@ def mutations(before: Page | None, after: Page) -> Mutations:
     attributes: dict[int, frozenset[str]] = {}
     for node in after.nodes:
         was = old.get(node.id)
+        if was is node:
+            continue
         if not node.path:
             if was is None or was.text != node.text or was.parent != node.parent:
                 texts.add(node.parent)
@@ -68,7 +82,7 @@ def mutations(before: Page | None, after: Page) -> Mutations:
                 attributes[node.id] = frozenset(n for n in names if was.attributes.get(n) != node.attributes.get(n))
             if (was.edges, was.visible) != (node.edges, node.visible):
                 moved.add(node.id)
-    gone = [node for node in before.nodes if node.id not in new]
+    gone = [old[id] for id in old.keys() - new.keys()]
     texts |= {node.parent for node in gone if not node.path and node.parent in new}
     return Mutations(
         frozenset(added), frozenset(node.id for node in gone if node.path), frozenset(reparented),
@@ -79,15 +93,14 @@ def mutations(before: Page | None, after: Page) -> Mutations:
 def _reordered(before: Page, after: Page) -> set[int]:
     """Elements that are still in their parent, and no longer in the order among those that are."""
     found: set[int] = set()
-    for parent in after.children:
-        now = [node.id for node in after.elements(parent)] if parent in before.children else []
-        was = [node.id for node in before.elements(parent)] if now else []
+    for parent, now in after.inside.items():
+        was = before.inside.get(parent, now)
         if now == was:
             continue
-        kept = set(now) & set(was)
-        now, was = [n for n in now if n in kept], [n for n in was if n in kept]
-        if now != was:
-            found |= set(now) - _in_order(was, now)
+        kept = {*now} & {*was}
+        own, former = [n for n in now if n in kept], [n for n in was if n in kept]
+        if own != former:
+            found |= {*own} - _in_order(former, own)
     return found
 
 

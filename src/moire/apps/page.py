@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +31,7 @@ class Node:
 
     @property
     def tag(self) -> str:
-        return self.path.rpartition("/")[2].partition("[")[0]
+        return self.path.rpartition("/")[2].partition("[")[0].lower()
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,18 @@ class Page:
             found.setdefault(node.parent, []).append(node)
         return found
 
+    @cached_property
+    def inside(self) -> Mapping[int, tuple[int, ...]]:
+        """The elements in each node, in their order."""
+        found: dict[int, list[int]] = {-1: []}
+        for node in self.nodes:
+            if node.path:
+                found.setdefault(node.id, [])
+                found.setdefault(node.parent, []).append(node.id)
+        return {of: tuple(own) for of, own in found.items()}
+
     def elements(self, of: int) -> list[Node]:
-        return [node for node in self.children[of] if node.path]
+        return [self.by_id[id] for id in self.inside[of]]
 
 
 def read(file: Path) -> Page:
@@ -65,14 +76,18 @@ def read(file: Path) -> Page:
         raise UsageError(f"{file} is no JSON.", "Give a page's dump.") from None
     try:
         return parsed(rows)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         raise UsageError(f"{file} is no page's dump.", "It is a list of nodes, as `moire app` writes it.") from None
 
 
-def parsed(rows: Any) -> Page:
+def parsed(rows: Any, before: Page | None = None) -> Page:
+    """Nodes that are as they were `before` are the same objects: long sessions take no more room than they must, and
+    what did not change is told at a glance."""
     if not isinstance(rows, list):
         raise TypeError("nodes are a list")
     nodes = [_node(row) for row in rows]
+    if before is not None:
+        nodes = [was if (was := before.by_id.get(node.id)) == node else node for node in nodes]
     known = {node.id for node in nodes}
     if len(known) < len(nodes) or not all(node.parent in known or node.parent == -1 for node in nodes):
         raise ValueError("nodes have no order")
@@ -84,6 +99,8 @@ def _node(row: Mapping[str, Any]) -> Node:
     if row["type"] != 1:
         return Node(id, parent, text=str(row.get("text", "")))
     left, top, right, bottom = (float(edge) for edge in row.get("coord") or (0, 0, 0, 0))
+    if not all(map(math.isfinite, (left, top, right, bottom))):
+        raise ValueError("an edge is nowhere")
     attributes = {str(name): unquote(str(value)) for name, value in row.get("attributes", {}).items()}
     visible = bool(row.get("visible", True)) and right > left and bottom > top
     return Node(id, parent, str(row["xpath"]), (left, top, right, bottom), visible, attributes)

@@ -23,7 +23,8 @@ def read(file: Path) -> list[Action]:
     except (UnicodeDecodeError, ValueError, RecursionError):
         raise UsageError(f"{file} is no JSON.", 'Write [{"action": "click", "target": "#go"}].') from None
     if isinstance(found, dict) and isinstance(found.get("steps"), list):
-        return [action for step in found["steps"] if (action := _imported(step)) is not None]
+        steps = [step for step in found["steps"] if isinstance(step, dict)]
+        return [action for step in steps if (action := _imported(step)) is not None]
     if not isinstance(found, list):
         raise UsageError(f"{file} is no list of actions.", 'Write [{"action": "click", "target": "#go"}].')
     return [_checked(n, one) for n, one in enumerate(found, 1)]
@@ -35,12 +36,19 @@ def _checked(n: int, one: object) -> Action:
     missing = [name for name in ("target", *_NEEDS.get(one["action"], ())) if name not in one]
     if missing and not (one["action"] == "scroll" and missing == ["target"]):
         raise UsageError(f"Action {n}, {one['action']}: {missing[0]!r} is missing.", "Mend the script.")
+    for name, value in one.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number if name in ("x", "y") else isinstance(value, str)):
+            raise UsageError(
+                f"Action {n}, {one['action']}: {name!r} is {value!r}.", "Places are numbers, the rest texts."
+            )
     return one
 
 
 def _imported(step: Mapping[str, Any]) -> Action | None:
     """What the window is like and where it begins is told otherwise; a key goes up by itself."""
-    kind, target = step.get("type"), _target(step.get("selectors", ()))
+    selectors = step.get("selectors")
+    kind, target = step.get("type"), _target(selectors if isinstance(selectors, list) else ())
     if kind in ("click", "doubleClick") and target:
         return {"action": "click", "target": target}
     if kind == "change" and target:

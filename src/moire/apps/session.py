@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..browsers.drivers.base import DriverError, Tab, Untestable
+from ..browsers.drivers.base import Closed, DriverError, Tab, Untestable
 from ..browsers.lab import Lab, LabOptions
 from ..nouns import Build, Environment
 from ..serve.archive import Archive
-from ..serve.proxy import SAID, AppProxy
+from ..serve.documents import NAME, TALK, Place
+from ..serve.proxy import AppProxy
 from .page import Page, parsed
 
-# Under which pages have the script.
-NAME = "__moire"
-# For a page to be there, and for a question to be answered.
-PAGE_SECONDS, ANSWER_SECONDS = 30.0, 30.0
+# For a page to be there, and for a question to be answered; for a page to come that was asked for.
+PAGE_SECONDS, ANSWER_SECONDS, PATIENCE = 30.0, 30.0, 10.0
 
+# What a page says that is a frame's, and what is said for a page that is there no longer.
+FRAME, GONE = "frame", "gone"
 
 # The script in its parts, which share one scope.
 _PARTS = ("base", "timers", "answers", "scripts", "held", "tree", "acts", "install", "again", "begin")
@@ -32,46 +35,91 @@ _PARTS = ("base", "timers", "answers", "scripts", "held", "tree", "acts", "insta
 def _shim() -> str:
     folder = files(__package__).joinpath("shim")
     parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in _PARTS]
-    return "(config => {\n" + "\n".join(parts) + "})"
+    return "(config => {\n'use strict';\n" + "\n".join(parts) + "})"
 
 
 class Left(Exception):
     """The page is gone, and another is there or on its way."""
 
 
+class Astray(Exception):
+    """The window is where no script of ours is: beyond the origins, mostly."""
+
+
 @dataclass
 class Scripts:
-    """What each document is told, in the order in which they are asked for."""
+    """What each page is told. A page is one when its script runs and asks which one it is: what was only asked for may
+    never be shown."""
 
     live: bool
     # Whether what a person does in the page is written down.
     person: bool = False
     local: Callable[[int], Mapping[str, Any]] = lambda page: {}
+    # Of each kind of thing that comes by itself, the events that it was.
+    came_as: Callable[[int], Mapping[str, Sequence[str]]] = lambda page: {}
+    # Those that were shown.
     pages: int = 0
     # What pages said when they were left.
     last_words: list[dict[str, Any]] = field(default_factory=list)
+    # Set whenever a page is shown, or is known to be none.
     came: asyncio.Event = field(default_factory=asyncio.Event)
+    # By what they call themselves, which nobody but a page's own script knows: pages that were sent and not shown yet,
+    # in their order; and which page each of the others is.
+    _sent: dict[str, None] = field(default_factory=dict)
+    _shown: dict[str, int] = field(default_factory=dict)
 
-    def script(self, url: str, *, top: bool) -> str:
-        page = self.pages if top else max(0, self.pages - 1)
-        if top:
-            self.pages += 1
+    def script(self, place: Place) -> str:
+        token = secrets.token_urlsafe(9)
+        if place != "frame":
+            self._sent[token] = None
+        config = {"name": NAME, "talk": f"{TALK}/{token}", "either": place == "either"}
+        return f"{_ascii(_shim())}({json.dumps(config)}); document.currentScript.remove();"
+
+    @property
+    def coming(self) -> bool:
+        """Whether a page was sent that is not shown yet."""
+        return bool(self._sent)
+
+    def give_up(self) -> None:
+        """What was sent is not shown: the window was led elsewhere, or stayed where it was."""
+        self._sent.clear()
+
+    def begun(self, token: str) -> str:
+        """What a page is told when it is shown, as JSON; nothing if there is no such page."""
+        if token not in self._sent:
+            return ""
+        # What was sent before it will not be shown any more.
+        for earlier in [*self._sent]:
+            del self._sent[earlier]
+            if earlier == token:
+                break
+        page = self._shown[token] = self.pages
+        self.pages += 1
+        self.came.set()
+        told = {"locals": {}, "comes": {}} if self.live else {"locals": self.local(page), "comes": self.came_as(page)}
+        return json.dumps({"live": self.live, "person": self.person, "page": page, **told})
+
+    def said(self, token: str, text: str) -> None:
+        if text == FRAME:
+            self._sent.pop(token, None)
             self.came.set()
-        config = {
-            "name": NAME, "live": self.live, "page": page, "first": page == 0, "said": SAID, "person": self.person,
-            "locals": {} if self.live else self.local(page),
-        }  # fmt: skip
-        text = json.dumps(config).replace("</", "<\\/").replace("<!--", "<\\!--")
-        return f"{_ascii(_shim())}({text}); document.currentScript.remove();"
-
-    def said(self, text: str) -> None:
+        if token not in self._shown:
+            return
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
             return
-        # Anyone in the page may say something there.
         if isinstance(found, dict) and isinstance(found.get("events"), list) and isinstance(found.get("locals"), dict):
-            self.last_words.append(found)
+            self.last_words.append(sound(found))
+
+
+def sound(value: Any) -> Any:
+    """Halves of characters, which a page may have and no file can, are replaced."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {sound(key): sound(inner) for key, inner in value.items()}
+    return [sound(inner) for inner in value] if isinstance(value, list) else value
 
 
 @cache
@@ -82,46 +130,88 @@ def _ascii(script: str) -> str:
 
 @dataclass
 class Session:
+    build: str
     tab: Tab
     scripts: Scripts
     proxy: AppProxy
+    # Pages that were arrived at.
+    arrived: int = 0
 
     async def open(self, url: str) -> None:
         async with asyncio.timeout(PAGE_SECONDS):
             await self.tab.go(url)
+        self.arrived = self.scripts.pages
 
-    async def ask(self, words: str) -> Any:
-        """Of the script in the page."""
-        page = self.scripts.pages
+    async def ask(self, words: str, seconds: float = ANSWER_SECONDS) -> Any:
+        """Of the script in the page that was arrived at; Left if another is there."""
+        page = self.arrived
+        await self._shown()
+        if self.scripts.pages != page:
+            raise Left
+        try:
+            async with asyncio.timeout(seconds):
+                # The next page may come between our look and our question.
+                here = f"window.{NAME}.page === {page - 1}"
+                answer = await self.tab.evaluate(f"{here} ? window.{NAME}.{words} : {json.dumps(GONE)}")
+        except Closed:
+            raise
+        except Untestable as error:
+            if await self._replaced(page):
+                raise Left from None
+            if await self._strange():
+                raise Astray from None
+            raise error from None
+        if answer == GONE:
+            raise Left
+        return sound(answer)
+
+    async def _shown(self) -> None:
+        """Until a page that was sent is there."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while self.scripts.coming:
+                    await self._came()
+        except TimeoutError:
+            self.scripts.give_up()
+
+    async def _came(self) -> None:
+        self.scripts.came.clear()
+        await self.scripts.came.wait()
+
+    async def strays(self) -> bool:
+        """Whether the window goes where no script of ours is, in time."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not await self._strange():
+                    with contextlib.suppress(DriverError):
+                        await self.tab.frame()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _strange(self) -> bool:
+        """Whether our script is not in the page."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await self.tab.evaluate(f"window.{NAME}.{words}")
-        except Untestable as error:
-            if self.scripts.pages != page:
-                raise Left from None
-            # Some engines tell before the next page is asked for.
-            try:
-                async with asyncio.timeout(1.0):
-                    await self.another(page)
-            except TimeoutError:
-                raise error from None
-            raise Left from None
+                return not await self.tab.evaluate(f"'{NAME}' in window")
+        except (DriverError, TimeoutError):
+            return True
 
     async def arrive(self, pages: int) -> bool:
-        """Whether so many pages were asked for in time; then the last of them is ready."""
+        """Whether so many pages were shown in time; then the last of them is ready."""
         try:
             async with asyncio.timeout(PAGE_SECONDS):
                 while self.scripts.pages < pages:
                     await self.another(self.scripts.pages)
                 await self._ready()
+                self.arrived = self.scripts.pages
         except TimeoutError:
             return False
         return True
 
     async def another(self, page: int) -> None:
         while self.scripts.pages == page:
-            self.scripts.came.clear()
-            await self.scripts.came.wait()
+            await self._came()
 
     async def _ready(self) -> None:
         """A page that is replaced while it comes is waited for once more."""
@@ -131,22 +221,50 @@ class Session:
                 await self.tab.arrive()
                 if await self.tab.evaluate(f"window.{NAME} ? window.{NAME}.page : -1") == self.scripts.pages - 1:
                     return
-            except DriverError:
-                if self.scripts.pages == before:
-                    raise
+            except DriverError as error:
+                if not await self._replaced(before):
+                    raise error from None
 
-    async def page(self) -> tuple[Page, tuple[float, float]]:
+    async def _replaced(self, page: int) -> bool:
+        """Whether the page that could not answer makes way for another: some engines tell before that is asked for."""
+        try:
+            async with asyncio.timeout(PATIENCE if self.proxy.busy else 1.0):
+                await self.another(page)
+        except TimeoutError:
+            return False
+        return True
+
+    async def answered(self) -> None:
+        """Until all that was asked for was answered, or that took too long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self.proxy.rest()
+        await self._shown()
+
+    async def peek(self, place: tuple[float, float]) -> tuple[float, float]:
+        """Scroll there, unnoticed by the application; how far it could be."""
+        x, y = await self.ask(f"peek({place[0]:g}, {place[1]:g})")
+        return float(x), float(y)
+
+    async def page(self, before: Page | None = None) -> tuple[Page, tuple[float, float]]:
         """Its nodes, and how far it is scrolled."""
         found = await self.ask("look()")
-        return parsed(found["nodes"]), (float(found["scroll"][0]), float(found["scroll"][1]))
+        try:
+            return parsed(found["nodes"], before), (float(found["scroll"][0]), float(found["scroll"][1]))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+            raise Untestable("the page meddles with what is asked of it") from None
 
 
 @asynccontextmanager
 async def session(
     build: Build, environment: Environment, origins: tuple[str, ...], scripts: Scripts, archive: Archive, *,
-    closed: bool,
+    closed: bool, read_only: bool = False,
 ) -> AsyncIterator[Session]:  # fmt: skip
     """A browser of its own: what it stores and what it asks for is this session's."""
-    proxy = AppProxy(origins, scripts, archive, closed=closed)
-    async with Lab([build], LabOptions(processes=1), proxy) as lab, lab.tab(build, environment) as tab:
-        yield Session(tab, scripts, proxy)
+    proxy = AppProxy(origins, scripts, archive, closed=closed, read_only=read_only)
+    async with (
+        Lab([build], LabOptions(processes=1), proxy) as lab,
+        # What is seen live is seen as users see it.
+        lab.tab(build, environment, on_demand=not scripts.live) as tab,
+    ):
+        yield Session(build.name, tab, scripts, proxy)

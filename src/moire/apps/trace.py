@@ -3,17 +3,27 @@ come out otherwise another time, and what the network answered."""
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from binascii import Error
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 from ..nouns import Environment, UsageError
 from ..serve.archive import Exchange
 
 FORMAT = "moire trace 1"
+# Before a click, and on the way there.
+_LEADING = frozenset(
+    ["pointerdown", "mousedown", "pointerup", "mouseup", "mouseover", "mouseout", "pointermove", "mousemove", "blur",
+     "focus", "scroll", "wheel"]
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +54,35 @@ class Event:
         )  # fmt: skip
 
     @property
+    def leads(self) -> bool:
+        """Whether it is a part of what a person does, and not the end of it."""
+        return self.kind == "act" and self.details.get("type") in _LEADING
+
+    @property
     def words(self) -> str:
         """For people."""
+        return printable(self._words)
+
+    @property
+    def _words(self) -> str:
         if self.kind == "act":
             value = self.details.get("value") or self.details.get("type") or self.details.get("to") or ""
             return " ".join(filter(None, [self.details["action"], self.details.get("target", ""), str(value)[:60]]))
         return self.details.get("key", "") if self.kind == "come" else f"{self.kind} of {self.details['of'][0]}"
 
 
+def printable(text: str) -> str:
+    """What a page says may be meant for a terminal."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    )
+
+
 def event(row: Mapping[str, Any]) -> Event:
-    return Event(str(row["id"]), str(row["kind"]), {k: v for k, v in row.items() if k not in ("id", "kind")})
+    """ValueError, KeyError or TypeError if it is none."""
+    return _checked(Event(str(row["id"]), str(row["kind"]), {k: v for k, v in row.items() if k not in ("id", "kind")}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +96,24 @@ class Trace:
     events: tuple[Event, ...]
     locals: Mapping[str, Mapping[str, Any]]
     exchanges: tuple[Exchange, ...]
-
-    @property
-    def pages(self) -> int:
-        return 1 + max((one.page for one in self.events), default=0)
+    # The last of them may have been a page in which nothing happened.
+    pages: int = 1
+    # Whether the last event led where nothing is written down.
+    astray: bool = False
 
     def on(self, page: int) -> list[Event]:
         return [one for one in self.events if one.page == page]
 
     def local(self, page: int) -> dict[str, Mapping[str, Any]]:
         return {of: own for of, own in self.locals.items() if of.startswith(f"{page}.")}
+
+    def came_as(self, page: int) -> dict[str, list[str]]:
+        """Of each kind of thing that comes by itself, the events that it was."""
+        found: dict[str, list[str]] = {}
+        for one in self.on(page):
+            if one.kind == "come":
+                found.setdefault(str(one.details["key"]), []).append(one.id)
+        return found
 
     def code(self, one: Event) -> str:
         """What the event runs, as far as it is known."""
@@ -88,37 +125,70 @@ class Trace:
 
     def told(self, one: Event) -> str:
         """For people: what a user did, or what was run."""
-        return one.words if one.kind in ("act", "come") else self.code(one)[:200]
+        return one.words if one.kind in ("act", "come") else printable(self.code(one)[:200])
+
+
+# What different ways of writing a word in an address leave as it is: a whole address, its parts, and forms.
+_LEFT = (";,/?:@&=+$-_.!~*'()#", "-_.!~*'()", "/", "*-._", "")
+
+
+def _forms(word: str) -> Iterator[str]:
+    """A word in every way in which an application may send it."""
+    yield word
+    for ascii in (True, False):
+        yield json.dumps(word, ensure_ascii=ascii)[1:-1]
+    for quotes in (True, False):
+        yield html.escape(word, quotes)
+    for left in _LEFT:
+        written = quote(word, safe=left)
+        # Which leaves more than it is told to.
+        written = written if "~" in left else written.replace("~", "%7E")
+        for one in (written, written.replace("%20", "+")):
+            yield one
+            yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), one)
 
 
 def masked(trace: Trace, secrets: Sequence[str]) -> Trace:
-    """Without some words, wherever they are; those who were asked for them are asked for bullets."""
-    hide = [word for word in secrets if word]
+    """Without some words, wherever they are and however they are written; those who were asked for them are asked for
+    bullets. What a request had in it is no longer told by a digest, from which a short word could be guessed."""
+    hide: dict[str, str] = {}
+    for word in filter(None, secrets):
+        bullets = "•" * len(word)
+        for written, instead in zip(_forms(word), _forms(bullets), strict=True):
+            hide.setdefault(written, instead)
     if not hide:
         return trace
+    # Of words that are parts of others, the longer go first.
+    every_form = re.compile("|".join(map(re.escape, sorted(hide, key=len, reverse=True))))
+    in_bytes = {written.encode(): instead.encode() for written, instead in hide.items()}
+    every_byte = re.compile(b"|".join(map(re.escape, sorted(in_bytes, key=len, reverse=True))))
 
-    def text(value: Any) -> Any:
-        if isinstance(value, str):
-            for word in hide:
-                value = value.replace(word, "•" * len(word))
-            return value
-        if isinstance(value, dict):
-            return {key: text(inner) for key, inner in value.items()}
-        return [text(inner) for inner in value] if isinstance(value, list | tuple) else value
+    def text(value: str) -> str:
+        return every_form.sub(lambda found: hide[found[0]], value)
 
     def body(data: bytes) -> bytes:
-        for word in hide:
-            data = data.replace(word.encode(), ("•" * len(word)).encode())
-        return data
+        return every_byte.sub(lambda found: in_bytes[found[0]], data)
+
+    def every(value: Any) -> Any:
+        if isinstance(value, str):
+            with suppress(Error, ValueError):
+                # Bodies and messages are written in this way; of anything else it makes nothing that has a word in it.
+                data = b64decode(value, validate=True)
+                if every_byte.search(data):
+                    return b64encode(body(data)).decode()
+            return text(value)
+        if isinstance(value, Mapping):
+            return {text(key): every(inner) for key, inner in value.items()}
+        return [every(inner) for inner in value] if isinstance(value, list | tuple) else value
 
     def exchange(one: Exchange) -> Exchange:
         headers = tuple((name, text(value)) for name, value in one.headers)
-        return replace(one, url=text(one.url), headers=headers, body=body(one.body))
+        return replace(one, url=text(one.url), asked="", headers=headers, body=body(one.body))
 
-    events = tuple(replace(one, details=text(dict(one.details))) for one in trace.events)
     return replace(
-        trace, events=events, locals=text(dict(trace.locals)), exchanges=tuple(map(exchange, trace.exchanges))
-    )
+        trace, url=text(trace.url), locals=every(trace.locals), exchanges=tuple(map(exchange, trace.exchanges)),
+        events=tuple(replace(one, details=every(one.details)) for one in trace.events),
+    )  # fmt: skip
 
 
 def written(trace: Trace) -> str:
@@ -127,6 +197,7 @@ def written(trace: Trace) -> str:
         "environment": asdict(trace.environment), "events": [one.plain for one in trace.events],
         "locals": trace.locals,
         "exchanges": [{**asdict(one), "body": b64encode(one.body).decode()} for one in trace.exchanges],
+        "pages": trace.pages, "astray": trace.astray,
     }  # fmt: skip
     return json.dumps(plain, ensure_ascii=False, indent=1)
 
@@ -141,20 +212,47 @@ def read(file: Path) -> Trace:
     try:
         if found["format"] != FORMAT:
             raise UsageError(f"{file} is a {found['format']!r}.", f"This Moire reads {FORMAT!r}.")
+        for address in (found["url"], *found["origins"]):
+            if not (urlsplit(address).scheme in ("http", "https") and urlsplit(address).hostname):
+                raise ValueError("an address is none of a web application")
         return Trace(
             str(found["url"]), tuple(map(str, found["origins"])), str(found["build"]),
-            Environment(**found["environment"]), tuple(_checked(event(row)) for row in found["events"]),
-            dict(found["locals"]), tuple(_exchange(row) for row in found["exchanges"]),
+            Environment(**found["environment"]), tuple(event(row) for row in found["events"]),
+            checked(found["locals"]), tuple(_exchange(row) for row in found["exchanges"]),
+            int(found["pages"]), bool(found["astray"]),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise UsageError(f"{file} is no trace.", "Give a trace of `moire app record`.") from None
 
 
+_ID = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
+# What is a text wherever it is said at all.
+_TEXTS = ("action", "target", "type", "value", "to", "key")
+
+
 def _checked(one: Event) -> Event:
+    """ValueError if it says too little."""
     needed: Sequence[str] = {"act": ("action",), "come": ("key",)}.get(one.kind, ("of",))
-    if one.page < 0 or any(key not in one.details for key in needed):
+    if not _ID.fullmatch(one.id) or any(key not in one.details for key in needed):
         raise ValueError("an event says too little")
+    if any(not isinstance(one.details.get(key) or "", str) for key in _TEXTS):
+        raise ValueError("an event says something else than words")
+    if needed == ("of",):
+        of, n = one.details["of"]
+        if not (isinstance(of, str) and isinstance(n, int) and n >= 0):
+            raise ValueError("an event does not say where it is from")
     return one
+
+
+def checked(found: Any) -> dict[str, Mapping[str, Any]]:
+    """What events drew and registered; ValueError, KeyError or TypeError if it is something else."""
+    for own in found.values():
+        lists = [*own["drawn"].values(), *own["registered"].values(), own["errors"]]
+        if not all(isinstance(one, list) for one in lists):
+            raise ValueError("an event has no lists")
+        if not all(isinstance(one, str) for words in own["registered"].values() for one in words):
+            raise ValueError("an event has registered something else than words")
+    return dict(found)
 
 
 def _exchange(row: Mapping[str, Any]) -> Exchange:

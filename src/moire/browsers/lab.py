@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Generic, Literal, Protocol, TypeVar
 
 from ..nouns import Build, Case, Environment, Failure, LaunchError, Outcome, Shot
+from ..pixels import size
 from ..serve import Blocker, PageServer
 from . import memory, shelf
 from .drivers.base import BrowserGone, Disturbed, DriverError, Tab, TabCrashed, Unsupported, Untestable
@@ -145,9 +146,9 @@ class Station:
             async with (self._alone if case.focuses else self._crew).lease() as process:
                 return await self._attempt(process, navigate, seconds + ASIDE_SECONDS)
         except (_Hung, TabCrashed, BrowserGone, Untestable) as error:
-            if not sure or (isinstance(error, Untestable) and not isinstance(error, Disturbed)):
+            if isinstance(error, Untestable) and not isinstance(error, Disturbed):
                 return Failure("untestable", str(error))
-            return await self._verify(navigate)
+            return await self._verify(navigate, REPEATS if sure else 1)
 
     async def _screen(self, case: Case, job: Look[T], deadline: float) -> Visit[T] | None:
         async def show(process: Process) -> Visit[T] | None:
@@ -204,12 +205,13 @@ class Station:
                 process.retire()
             raise
 
-    async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]]) -> Visit[T] | Failure:
-        """Alone, in fresh processes: does it repeat?"""
+    async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]], repeats: int) -> Visit[T] | Failure:
+        """Alone, in fresh processes: does it repeat? With fewer repeats than it takes to be sure, what does is
+        untestable; with one, what befell the browser from elsewhere is nobody's answer all the same."""
         kinds: list[Literal["crashed", "hung"]] = []
         reason = ""
         async with self._trial:
-            for attempt in range(REPEATS):
+            for attempt in range(repeats):
                 berth = self._berth(recycle_after=1)
                 try:
                     async with berth.lease() as process:
@@ -226,13 +228,20 @@ class Station:
                     reason = str(error)
                 finally:
                     await berth.close()
-        if len(set(kinds)) == 1:
-            return Failure(kinds[0], reason, REPEATS)
-        return Failure("untestable", f"in {REPEATS} fresh processes it {' and '.join(sorted(set(kinds)))}", REPEATS)
+        if len(set(kinds)) == 1 and repeats == REPEATS:
+            return Failure(kinds[0], reason, repeats)
+        words = " and ".join(sorted(set(kinds)))
+        return Failure("untestable", f"in {repeats} fresh processes it {words}" if repeats > 1 else reason, repeats)
 
     @asynccontextmanager
-    async def tab(self, environment: Environment) -> AsyncIterator[Tab]:
-        async with self._crew.lease() as process, process.fresh_tab(environment) as tab:
+    async def tab(self, environment: Environment, on_demand: bool) -> AsyncIterator[Tab]:
+        async with AsyncExitStack() as stack:
+            try:
+                tab = await _fresh_tab(
+                    self._screens if on_demand and environment.scale == 1 else self._crew, environment, stack
+                )
+            except Unsupported:
+                tab = await _fresh_tab(self._crew, environment, stack)
             yield tab
 
     async def close(self) -> None:
@@ -243,6 +252,13 @@ class Outside(Protocol):
     """A proxy to which browsers send whatever is not for the page server."""
 
     address: str
+    # Whether the pages themselves come through it.
+    carries: bool
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it answers for servers of `https:` with a certificate of its own."""
+        ...
 
     async def start(self) -> None: ...
 
@@ -283,7 +299,8 @@ class Lab:
         self._stack.push_async_callback(self.pages.close)
         await self.outside.start()
         self._stack.push_async_callback(self.outside.close)
-        self.launcher = Launcher(Network(self.pages.address, self.outside.address))
+        outside = self.outside
+        self.launcher = Launcher(Network(self.pages.address, outside.address, outside.stands_in, outside.carries))
         share = max(1, (os.cpu_count() or 1) // max(1, len(self.builds)))
         for build in self.builds:
             # Two processes of several tabs fill two cores; more builds than cores share them.
@@ -323,7 +340,7 @@ class Lab:
     ) -> Visit[T] | Failure:  # fmt: skip
         """The same, and a job with the picture in the tab that shows the page.
 
-        A page that crashes or hangs is tried again, unless nobody needs to be `sure`: then it is untestable.
+        A page that crashes or hangs is tried again; once, if nobody needs to be `sure`: then it is untestable.
         A `deadline` other than the lab's counts from when there is a tab for it.
         """
         return await self._stations[build].look(case, job, path, sure, deadline)
@@ -349,9 +366,12 @@ class Lab:
         return await self._stations[build].warm(case, job)
 
     @asynccontextmanager
-    async def tab(self, build: Build, environment: Environment | None = None) -> AsyncIterator[Tab]:
-        """A fresh tab to drive by hand. Its exceptions are the drivers'."""
-        async with self._stations[build].tab(environment or Environment()) as tab:
+    async def tab(
+        self, build: Build, environment: Environment | None = None, *, on_demand: bool = False
+    ) -> AsyncIterator[Tab]:
+        """A fresh tab to drive by hand. Its exceptions are the drivers'. With frames `on_demand`, where the build has
+        them, a page that goes where it likes is looked at faster."""
+        async with self._stations[build].tab(environment or Environment(), on_demand) as tab:
             yield tab
 
     @asynccontextmanager
@@ -372,6 +392,11 @@ class Lab:
         return station.health if station is not None else Health()
 
 
+async def _fresh_tab(crew: Crew, environment: Environment, stack: AsyncExitStack) -> Tab:
+    process = await stack.enter_async_context(crew.lease())
+    return await stack.enter_async_context(process.fresh_tab(environment))
+
+
 async def _ended(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait([task])
@@ -379,14 +404,13 @@ async def _ended(task: asyncio.Task[None]) -> None:
 
 def _check_size(build: Build, environment: Environment, png: bytes) -> None:
     """A picture of another size shows another page."""
-    if png[:8] != b"\x89PNG\r\n\x1a\n":
-        raise Untestable("the picture is not a PNG")
-    if build.engine == "command":
-        return
-    size = (int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big"))
+    try:
+        width, height = size(png)
+    except ValueError:
+        raise Untestable("the picture is not a PNG") from None
     wanted = (round(environment.width * environment.scale), round(environment.height * environment.scale))
-    if size != wanted:
-        raise Untestable(f"the picture is {size[0]}×{size[1]}, not {wanted[0]}×{wanted[1]}")
+    if build.engine != "command" and (width, height) != wanted:
+        raise Untestable(f"the picture is {width}×{height}, not {wanted[0]}×{wanted[1]}")
 
 
 __all__ = ["Job", "Lab", "LabOptions", "LaunchError", "Look", "Visit"]

@@ -36,6 +36,6 @@ class Launcher:
             case "webkit":
                 return await WebKitBrowser.launch_local(build, self.network)
             case "webdriver":
-                return await WebDriverBrowser.launch(build)
+                return await WebDriverBrowser.launch(build, self.network)
             case "command":
                 return await CommandBrowser.launch(build)

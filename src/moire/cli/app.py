@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
+from yarl import URL
 
 from ..apps import page, scripted, trace
 from ..apps.check import Compared, compared
@@ -19,6 +20,7 @@ from ..apps.keep import KIND, keep, rows
 from ..apps.record import PATIENCE, recording
 from ..apps.replay import Step, replay
 from ..apps.trace import Trace
+from ..browsers import window
 from ..nouns import Build, Environment, Exit, UsageError
 from ..reports.run import write
 from ..store import Run, Store, Triage
@@ -50,6 +52,7 @@ def app() -> None:
     \b
     Examples:
       moire app check http://localhost:3000/
+      moire app record http://localhost:3000/ -o trace.json
       moire app record http://localhost:3000/ --script session.json -o trace.json
       moire app replay trace.json --build firefox --step
       moire app diff chromium.json firefox.json --json
@@ -59,10 +62,16 @@ def app() -> None:
 def origins(url: str, more: Sequence[str]) -> tuple[str, ...]:
     found = []
     for one in (url, *more):
-        parts = urlsplit(one)
-        if parts.scheme != "http" or not parts.hostname:
-            raise UsageError(f"{one} is no address of a web application.", "Write it as http://host:port/.")
-        found.append(f"{parts.scheme}://{parts.netloc.rpartition('@')[2].removesuffix(':80')}")
+        try:
+            parts = urlsplit(one)
+            known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+            # Which has no room for every name.
+            (parts.hostname or "").encode("idna")
+        except ValueError:
+            known = False
+        if not known:
+            raise UsageError(f"{one} is no address of a web application.", "Write it as https://host/.")
+        found.append(str(URL(one).origin()))
     return tuple(dict.fromkeys(found))
 
 
@@ -130,14 +139,16 @@ def check(
                 place = hunting.place_for(kept, known, output)
                 all_of_it = run(_check(kept, known, builds, sources))
             except BaseException:
-                if not kept.next_page(known):
+                if not kept.next_page(known) and not kept.findings(known):
                     kept.forget(known)
                 else:
                     kept.end(known, "stopped", {})
                 raise
             index = write(kept, kept.run(known.name), place)
         _tell(kept, known, all_of_it, index, as_json)
-        return Exit.ERROR if fail_on_finding and hunting.bad(kept, known) else Exit.DONE
+        if fail_on_finding and hunting.bad(kept, known):
+            return Exit.ERROR
+        return Exit.BROWSER if any(one.trouble for one in all_of_it) else Exit.DONE
 
 
 async def _check(
@@ -154,14 +165,16 @@ async def _check(
 
         async for one in sources(crawled):
             bar.update(task, found=f"replaying {len(one.events)} events in {len(builds)} browsers")
+            first = step
             for each in await compared(one, builds[0], builds[1:]):
                 for issue in keep(store, known, each):
                     if issue.state != "duplicate":
                         bar.console.print(f"{issue.build}: {issue.signature}", markup=False, highlight=False)
                 spent, begun = time.monotonic() - begun, time.monotonic()
-                store.done(known, rows(step, each), spent)
+                told = rows(first, each)
+                store.done(known, told, spent)
                 found.append(each)
-            step += len(found[-1].reference.steps) if found else 0
+                step = max(step, first + len(told))
             bar.update(task, completed=step)
     store.end(known, "done", {})
     return found
@@ -180,9 +193,12 @@ def _tell(store: Store, known: Run, found: Sequence[Compared], index: Path, as_j
         ]  # fmt: skip
         sessions = len({id(one.trace) for one in found})
         passing = sum(len(one.passing) for one in found)
+        trouble = [one.trouble for one in found if one.trouble]
         click.echo(json.dumps({"run": known.name, "sessions": sessions, "differences": told, "passing": passing,
-                               "report": str(index)}, indent=1))  # fmt: skip
+                               "not compared to the end": trouble, "report": str(index)}, indent=1))  # fmt: skip
         return
+    for one in filter(None, dict.fromkeys(one.trouble for one in found)):
+        click.echo(f"A session was not compared to its end. {one}.", err=True)
     kinds = {(one.build, one.signature) for one in every}
     click.echo(f"{len(kinds)} differences in {store.next_page(known)} steps. Open {index}")
 
@@ -202,18 +218,21 @@ def record(
 ) -> int:  # fmt: skip
     """Write a session of the application at URL down.
 
-    Without --script, the browser is yours until Ctrl-C: name one with a window, as -b 'chromium?flags=--no-headless'.
-    A script is a list of things to do, each with an action (click, type, select, key, hover, submit, scroll, drag), a
-    target (a CSS selector or a path) and, for some, a value. What a person types into fields for passwords is
-    not kept; what a script says, and what the application sends, is: --secret takes it out.
+    Without --script, the browser's window is yours until Ctrl-C, or until you close it; of a WebDriver server on this
+    machine, it is where that runs. A script is a list of things to do, each with an action (click, type, select, key,
+    hover, submit, scroll, drag), a target (a CSS selector or a path) and, for some, a value. What a person types into
+    fields for passwords is not kept; what a script says, and what the application sends, is: --secret takes it out.
 
     \b
-    Example:
+    Examples:
+      moire app record http://localhost:3000/ -o trace.json
       moire app record http://localhost:3000/ --script session.json -o trace.json
     """
     (build,) = options.builds((name,))
     own = origins(url, more)
     actions = scripted.read(script) if script is not None else None
+    if actions is None:
+        build = window.shown(build)
     options.file_for(output)
     environment = Environment(*options.viewport(size, "--size"))
     found = run(_record(build, url, own, environment, patience, actions))
@@ -228,6 +247,9 @@ async def _record(
 ) -> Trace:  # fmt: skip
     async with recording(build, url, own, environment, patience, person=actions is None) as session:
         if actions is None:
+            click.echo(
+                f"{build.name} is yours: what you do is written down until Ctrl-C or its window's end.", err=True
+            )
             await session.until_stopped()
         for n, action in enumerate(actions or (), 1):
             if not await session.act(action):
@@ -239,18 +261,20 @@ async def _record(
 @click.argument("file", metavar="TRACE", type=click.Path(path_type=Path))
 @click.option("--build", "-b", "name", default="chromium", show_default=True, metavar="BUILD", help="Where.")
 @click.option("--step", is_flag=True, help="Wait for Enter after each step.")
+@click.option("--window", "visible", is_flag=True, help="Show the browser's window.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A folder for pictures and data of every step.")
 @_JSON
-def replay_(file: Path, name: str, step: bool, output: Path | None, as_json: bool) -> int:
+def replay_(file: Path, name: str, step: bool, visible: bool, output: Path | None, as_json: bool) -> int:
     """Replay a trace in one browser, and say where it does not do what it did.
 
     \b
     Examples:
       moire app replay trace.json --build firefox
-      moire app replay trace.json --build 'chromium?flags=--no-headless' --step
+      moire app replay trace.json --build chromium --window --step
     """
     known = trace.read(file)
     (build,) = options.builds((name,))
+    build = window.shown(build) if visible else build
     options.folder_for(output)
     count = 0
 
@@ -258,7 +282,7 @@ def replay_(file: Path, name: str, step: bool, output: Path | None, as_json: boo
         nonlocal count
         count += 1
         if output is not None:
-            options.write(output / f"{count:04d}.png", one.png)
+            options.write(output / f"{count:04d}.png", one.views[0].png)
             options.write(output / f"{count:04d}.json", json.dumps(page.plain(one.data), indent=1).encode())
         if not as_json:
             click.echo(f"{count}: {one.words}")

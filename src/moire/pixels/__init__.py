@@ -1,6 +1,6 @@
 """Pictures, and how far apart they are."""
 
-from .decode import Image, common, decode, encode
+from .decode import Image, common, decode, encode, size
 from .measures import Fuzzy, Measure, figures, fuzzy, measure, visible
 from .pictures import average, close_up, difference, side_by_side, stacked, thumbnail
 
@@ -18,6 +18,7 @@ __all__ = [
     "fuzzy",
     "measure",
     "side_by_side",
+    "size",
     "stacked",
     "thumbnail",
     "visible",

@@ -17,6 +17,13 @@ def decode(png: bytes) -> Image:
     return np.asarray(image, np.uint8)
 
 
+def size(png: bytes) -> tuple[int, int]:
+    """Width and height, by what it says of itself. ValueError where it is no PNG."""
+    if png[:8] != b"\x89PNG\r\n\x1a\n":
+        raise ValueError("not a PNG")
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
 def encode(image: Image) -> bytes:
     done, data = cv2.imencode(".png", image)
     if not done:

@@ -20,6 +20,8 @@ HASH_SIZE = 64
 R2Z2_THRESHOLD = 140
 BARTENDER_THRESHOLD = 0.0001
 HISTOGRAM_BINS = 32
+# Of 255: what is less in the mean is rounding.
+FAINT = 8.0
 
 _TEMPLATE = {
     "sqdiff-raw": cv2.TM_SQDIFF,
@@ -124,6 +126,23 @@ def chi2(a: Image, b: Image) -> float:
     return total / 3
 
 
+def ink(a: Image, b: Image) -> float:
+    """How differently two pictures are coloured, whatever is drawn with these colours: how far their mean colours are
+    apart, measured by how far what is drawn is from what it is drawn on. 0 for equal; thin text counts like a box."""
+    height, width = min(a.shape[0], b.shape[0]), min(a.shape[1], b.shape[1])
+    a, b = a[:height, :width], b[:height, :width]
+    grounds = [np.median(image.reshape(-1, 3), axis=0) for image in (a, b)]
+    far = [np.abs(image - ground).max(axis=2) for image, ground in zip((a, b), grounds, strict=True)]
+    # Where anything is drawn, in either.
+    rows, columns = ([np.flatnonzero((one > FAINT).any(axis=axis)) for one in far] for axis in (1, 0))
+    drawn = [slice(min(one[0] for one in along if len(one)), max(one[-1] for one in along if len(one)) + 1)
+             if any(map(len, along)) else slice(None) for along in (rows, columns)]  # fmt: skip
+    means = [image[drawn[0], drawn[1]].reshape(-1, 3).mean(axis=0) for image in (a, b)]
+    apart = float(np.abs(means[0] - means[1]).max())
+    off = float(np.abs(grounds[0] - grounds[1]).max())
+    return apart / max(*(float(one[drawn[0], drawn[1]].mean()) for one in far), off, FAINT)
+
+
 def exact(a: Image, b: Image) -> float:
     return 0.0 if a.shape == b.shape and np.array_equal(a, b) else 1.0
 
@@ -165,6 +184,7 @@ def measure(text: str) -> Measure:
         "exact": (exact, 0.0, 1),
         "pixels": (pixels, 0.0, math.inf),
         "chi2": (chi2, 0.0, 2),
+        "ink": (ink, 0.0, math.inf),
         **{
             key: (partial(template, method, key in _LIKENESS), BARTENDER_THRESHOLD, math.inf)
             for key, method in _TEMPLATE.items()

@@ -1,4 +1,5 @@
-"""What a web application was answered, and how it is answered again."""
+"""What a web application was answered, and how it is answered again: by what exactly it asks, or, as bodies may be of
+chance, by the address alone."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 Headers = tuple[tuple[str, str], ...]
+# The status of what was called off before there was an answer.
+UNANSWERED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +38,20 @@ class Archive:
 
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
         self.exchanges: list[Exchange] = []
-        self._known: defaultdict[tuple[str, str, str], list[Exchange]] = defaultdict(list)
-        self._given: Counter[tuple[str, str, str]] = Counter()
+        self._known: defaultdict[tuple[str, ...], list[Exchange]] = defaultdict(list)
+        self._given: Counter[tuple[str, ...]] = Counter()
         for one in exchanges:
             self.add(one)
 
     def add(self, one: Exchange) -> None:
         self.exchanges.append(one)
-        self._known[one.key].append(one)
+        for key in (one.key, one.key[:2]):
+            self._known[key].append(one)
 
     def answer(self, method: str, url: str, body: bytes) -> Exchange | None:
-        key = (method, url, digest(body))
-        known = self._known.get(key)
-        if known is None:
-            return None
-        place = min(self._given[key], len(known) - 1)
-        self._given[key] += 1
-        return known[place]
+        for key in ((method, url, digest(body)), (method, url)):
+            if known := self._known.get(key):
+                place = min(self._given[key], len(known) - 1)
+                self._given[key] += 1
+                return known[place]
+        return None

@@ -13,6 +13,8 @@ REFUSAL = b"HTTP/1.1 403 Blocked by Moire\r\nContent-Length: 0\r\nConnection: cl
 
 
 class Blocker:
+    carries = stands_in = False
+
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         self._server: asyncio.Server | None = None

@@ -14,8 +14,15 @@ const until = async done => {
   }
   return done();
 };
+const begun = new Set();
 const replayed = async event => {
-  if (event.kind === 'act') { now = event.id; act(event); return; }
+  begun.add(event.id);
+  if (event.kind === 'act') { now = event.id; await act(event); return; }
+  if (event.passing) {
+    const mine = (brief.comes[event.key] || []).indexOf(event.id);
+    if (!await until(() => (passed.get(event.key) || 0) > mine)) { now = event.id; differ('missing', `${event.key} did not come`); }
+    return;
+  }
   if (event.kind === 'come') {
     const there = await until(() => queue(event.key).length);
     now = event.id;
@@ -39,9 +46,10 @@ const replayed = async event => {
   }
   if (entry.gone) { differ(kind, `${entry.words} was called off`); return; }
   entry.done = true;
+  entry.at = event.id;
   if (kind === 'timer' || kind === 'frame' || kind === 'idle') handles.delete(entry.handle);
   const done = safely(entry.run, window, [event.data]);
-  if (kind === 'script') await done;
+  if (kind === 'script' || kind === 'later') await native.Promise.race([done, new native.Promise(go => wait(SCRIPT_SECONDS * 1000, go))]);
 };
 const replay = async events => {
   for (const event of events) {
@@ -49,12 +57,14 @@ const replay = async events => {
     // What promises lead to comes before the next event.
     await macrotasks();
   }
+  await until(() => !stored);
   return differences.splice(0);
 };
 // What an event left over, or asked for besides.
 const leftovers = () => {
   for (const of of Object.keys(recorded)) {
-    if (ambient(of)) continue;
+    // What was not reached has asked for nothing.
+    if (ambient(of) || (/^\d+\.[1-9]\d*$/.test(of) && !begun.has(of))) continue;
     const before = recorded[of], after = locals[of] || { drawn: {}, registered: {}, errors: [] };
     now = of;
     for (const kind of Object.keys(before.drawn)) {
@@ -80,7 +90,7 @@ const leftovers = () => {
 const quiet = async patience => {
   const end = clock() + patience;
   const restless = () => {
-    if (!loaded || busy.requests) return true;
+    if (!loaded || busy.requests || stored || clock() < busy.leaving) return true;
     for (const one of busy.timers.values()) if (one.again ? !one.fired && one.due <= end : one.due <= end) return true;
     return (document.getAnimations ? document.getAnimations() : []).some(one => {
       try { return one.playState === 'running' && one.effect.getComputedTiming().endTime <= patience; } catch (e) { return false; }

@@ -9,55 +9,162 @@ const bytes = buffer => {
 const buffer = text => Uint8Array.from(atob(text || ''), c => c.charCodeAt(0)).buffer;
 const sent = body => {
   if (body === null || body === undefined) return '';
-  if (typeof body === 'string') return body.slice(0, 2000);
+  if (typeof body === 'string') return cut(body, 2000);
   if (body instanceof URLSearchParams) return String(body);
   if (body instanceof FormData) return JSON.stringify([...body].map(([k, v]) => [k, typeof v === 'string' ? v : v.name]));
   return Object.prototype.toString.call(body);
 };
-const whole = address => { try { return new URL(address, document.baseURI).href; } catch (e) { return String(address); } };
+// Addresses of blobs are of chance.
+const blobs = new Map();
+const named = text => (text.includes('blob:') ? text.replace(/blob:[^\s"')]+/g, found => blobs.get(found) || 'blob:') : text);
+const whole = (on, address) => { try { return new URL(address, on.document.baseURI).href; } catch (e) { return String(address); } };
 const streams = kind => /event-stream/.test(kind || '');
 
-const response = data => {
+// What an answer has left behind for scripts to read.
+let cookies = '';
+const baked = () => { const now = document.cookie; return now === cookies ? undefined : (cookies = now); };
+const bake = told => { if (told !== undefined) for (const one of told.split('; ')) if (one) document.cookie = `${one}; path=/`; };
+
+const response = (on, data, body) => {
+  const usual = data.status >= 200 && data.status < 600;
   const empty = [101, 204, 205, 304].includes(data.status);
-  const body = buffer(data.body);
-  const made = new native.Response(empty ? null : body, { status: data.status, statusText: data.text, headers: data.headers });
+  const made = new on.Response(empty || !usual ? null : body, { status: usual ? data.status : 200, statusText: data.text, headers: data.headers });
   for (const key of ['url', 'redirected', 'type']) define(made, key, data[key]);
-  // Read at once: how long an engine takes to read is its own affair.
+  if (!usual) { define(made, 'status', data.status); define(made, 'ok', false); }
+  return made;
+};
+// Read at once: how long an engine takes to read is its own affair.
+const readAtOnce = (on, data) => {
+  const body = buffer(data.body), made = response(on, data, body);
   let used = false;
+  const native = Object.getOwnPropertyDescriptor(on.Response.prototype, 'bodyUsed');
+  Object.defineProperty(made, 'bodyUsed', { get: () => used || native.get.call(made) });
   const reading = (key, make) => define(made, key, async () => {
-    if (used) throw new TypeError('body stream already read');
+    if (made.bodyUsed) throw new on.TypeError('body stream already read');
     used = true;
     return make();
   });
   const text = () => new TextDecoder().decode(body);
   reading('text', text);
-  reading('json', () => JSON.parse(text()));
+  reading('json', () => on.JSON.parse(text()));
   reading('arrayBuffer', () => body.slice(0));
-  reading('blob', () => new Blob([body], { type: (data.headers.find(([k]) => k === 'content-type') || [])[1] || '' }));
-  define(made, 'clone', () => response(data));
+  reading('blob', () => new on.Blob([body], { type: (data.headers.find(([k]) => k === 'content-type') || [])[1] || '' }));
+  define(made, 'clone', () => readAtOnce(on, data));
   return made;
 };
-const fetched = (input, init) => {
-  const request = input instanceof Request;
+// An answer that goes on: each part of it is an event.
+const goingOn = (on, data, address) => {
+  let feed;
+  const made = response(on, data, new ReadableStream({ start(controller) { feed = controller; } }));
+  const entry = register('part', address, part => {
+    try { if (part.failed) feed.error(failure(on, part.failed)); else if (part.last) feed.close(); else feed.enqueue(new Uint8Array(buffer(part.body))); } catch (closed) {}
+  });
+  return { made, entry };
+};
+const wrong = error => ({ failed: { name: String((error && error.name) || 'AbortError'), message: String((error && error.message) || error) } });
+// What is not whole by then goes on, for those who ask.
+const WHOLE = 1500;
+const collected = async reader => {
+  const parts = [], late = new native.Promise(go => wait(WHOLE, go));
+  for (;;) {
+    const next = reader.read(), came = await native.Promise.race([next, late]);
+    if (!came) return { parts, next };
+    if (came.done) return { parts };
+    parts.push(came.value);
+  }
+};
+const joined = parts => {
+  const all = new Uint8Array(parts.reduce((size, one) => size + one.length, 0));
+  let at = 0;
+  for (const one of parts) { all.set(one, at); at += one.length; }
+  return all;
+};
+const readParts = (parts, entry, next = parts.read()) => {
+  const part = data => fire(entry, data, () => entry.run(data));
+  next.then(({ done: last, value }) => { part(last ? { last } : { body: bytes(value) }); if (!last) readParts(parts, entry); }, error => part(wrong(error)));
+};
+const failure = (on, { name, message }, signal) => {
+  if (signal && signal.aborted && name !== 'TypeError' && signal.reason !== undefined) return signal.reason;
+  return /Error$/.test(name) && !['TypeError', 'Error'].includes(name) ? new on.DOMException(message, name) : new on.TypeError(message);
+};
+const fetched = (on, input, init) => {
+  const request = input instanceof on.Request;
   const method = ((init && init.method) || (request && input.method) || 'GET').toUpperCase();
-  const address = whole(request ? input.url : input);
+  const address = whole(on, request ? input.url : input);
+  const signal = (init && init.signal) || (request && input.signal) || null;
   let settle;
-  const promise = new native.Promise((resolve, reject) => { settle = { resolve, reject }; });
+  const promise = new on.Promise((resolve, reject) => { settle = { resolve, reject }; });
+  let streaming = null;
   const hand = data => {
-    if (data.error !== undefined) settle.reject(data.abort ? new DOMException(data.error, 'AbortError') : new TypeError(data.error));
-    else settle.resolve(response(data));
+    bake(live ? undefined : data.cookies);
+    if (data.failed) settle.reject(failure(on, data.failed, signal));
+    else if (data.streams) {
+      const { made, entry } = goingOn(on, data, named(address));
+      settle.resolve(made);
+      if (streaming) {
+        if (streaming.begun.length) { const begun = { body: bytes(streaming.begun) }; fire(entry, begun, () => entry.run(begun)); }
+        readParts(streaming.reader, entry, streaming.next);
+      }
+    } else settle.resolve(readAtOnce(on, data));
   };
-  const entry = register('fetch', `${method} ${address} ${sent(init && init.body)}`.trim(), hand);
+  const entry = register('fetch', `${method} ${named(address)} ${sent(init && init.body)}`.trim(), hand);
   if (!live) return promise;
   busy.requests++;
-  const done = data => { busy.requests--; fire(entry, data, () => hand(data)); };
-  native.fetch.call(window, input, init).then(async answer => {
-    if (streams(answer.headers.get('content-type'))) { busy.requests--; settle.resolve(answer); return; }
-    const body = bytes(await answer.arrayBuffer());
+  const done = data => { busy.requests--; fire(entry, { ...data, cookies: baked() }, () => hand(data)); };
+  native.fetch.call(on, input, init).then(async answer => {
     const { status, statusText, url, redirected, type } = answer;
-    done({ status, text: statusText, url, redirected, type, headers: [...answer.headers], body });
-  }).catch(error => done({ error: error.message, abort: error.name === 'AbortError' }));
+    const data = { status, text: statusText, url, redirected, type, headers: [...answer.headers] };
+    if (!answer.body) { done({ ...data, body: '' }); return; }
+    const reader = answer.body.getReader();
+    const { parts, next } = streams(answer.headers.get('content-type')) ? { parts: [], next: reader.read() } : await collected(reader);
+    const begun = joined(parts);
+    if (!next) { done({ ...data, body: bytes(begun) }); return; }
+    streaming = { reader, next, begun };
+    done({ ...data, streams: true });
+  }).catch(error => done(wrong(error)));
   return promise;
+};
+// Keys are made by chance, and so is what some of them write: those that may be kept are.
+const { subtle } = window.crypto || {};
+const plainKey = subtle && subtle.exportKey.bind(subtle), keyFrom = subtle && subtle.importKey.bind(subtle);
+const keptKey = async key => {
+  const { name: by, namedCurve, length, hash } = key.algorithm;
+  return { jwk: await plainKey('jwk', key), by: { name: by, namedCurve, length, hash: hash && hash.name }, out: key.extractable, usages: key.usages };
+};
+const sameKey = ({ jwk, by, out, usages }) => keyFrom('jwk', jwk, JSON.parse(JSON.stringify(by)), out, usages);
+const KEPT_AS = {
+  key: {
+    put: async made => (made.privateKey ? { publicKey: await keptKey(made.publicKey), privateKey: await keptKey(made.privateKey) } : keptKey(made)),
+    get: async told => (told.privateKey ? { publicKey: await sameKey(told.publicKey), privateKey: await sameKey(told.privateKey) } : sameKey(told)),
+  },
+  bytes: { put: async made => ({ bytes: bytes(made) }), get: async told => buffer(told.bytes) },
+};
+// Promises of the browser's own: what comes of them is an event; `as` says how it is kept where it is of chance.
+const later = (owner, ...keys) => {
+  for (const [key, as] of keys.map(one => [].concat(one))) {
+    const own = owner && owner[key];
+    if (typeof own !== 'function') continue;
+    define(owner, key, function (...given) {
+      let settle;
+      const coming = native.Promise.resolve(own.apply(this, given));
+      const promise = new native.Promise((resolve, reject) => { settle = { resolve, reject }; });
+      // Whoever asked handles it, when it is told.
+      coming.catch(() => {});
+      const hand = async told => {
+        try {
+          const made = await coming;
+          settle.resolve(live || !told ? made : await KEPT_AS[as].get(told).catch(() => made));
+        } catch (error) { settle.reject(error); }
+      };
+      const entry = register('later', key, hand);
+      if (live) {
+        busy.requests++;
+        const done = told => { busy.requests--; fire(entry, told, () => hand(told)); };
+        coming.then(as ? async made => KEPT_AS[as].put(made) : () => undefined).then(done, () => done());
+      }
+      return promise;
+    });
+  }
 };
 
 // Objects that tell of events as the native ones do.
@@ -87,14 +194,16 @@ class XHR extends EventTarget {
     define(this, 'upload', new Upload());
     define(this, '_', { headers: [], answer: null, kind: '' });
   }
+  get _on() { return window; }
   open(method, address, async = true, user, password) {
-    Object.assign(this._, { method: String(method).toUpperCase(), address: whole(address), async: async !== false, headers: [], answer: null, user, password });
+    Object.assign(this._, { method: String(method).toUpperCase(), address: whole(this._on, address), async: async !== false, headers: [], answer: null, user, password });
     this._state(1);
   }
   setRequestHeader(key, value) { this._.headers.push([String(key), String(value)]); }
   overrideMimeType(kind) { this._.kind = kind; }
   send(body) {
-    const mine = this._, at = `${mine.method} ${mine.address} ${sent(body)}`.trim();
+    const mine = this._, at = `${mine.method} ${named(mine.address)} ${sent(body)}`.trim();
+    mine.sends = body !== undefined && body !== null && !['GET', 'HEAD'].includes(mine.method);
     if (!mine.async) {
       this._take(draw('answer', () => this._native(body, false)));
       return;
@@ -115,7 +224,7 @@ class XHR extends EventTarget {
     else own.overrideMimeType('text/plain; charset=x-user-defined');
     for (const [key, value] of mine.headers) own.setRequestHeader(key, value);
     const told = () => ({
-      status: own.status, text: own.statusText, url: own.responseURL, headers: own.getAllResponseHeaders(),
+      cookies: baked(), status: own.status, text: own.statusText, url: own.responseURL, headers: own.getAllResponseHeaders(),
       body: async ? bytes(own.response || new ArrayBuffer(0)) : btoa(own.responseText.replace(/[^]/g, c => String.fromCharCode(c.charCodeAt(0) & 255))),
     });
     if (async) {
@@ -128,6 +237,8 @@ class XHR extends EventTarget {
   }
   _state(n) { this.readyState = n; this.dispatchEvent(new Event('readystatechange')); }
   _take(data) {
+    bake(live ? undefined : data.cookies);
+    if (this._.async && this._.sends) for (const type of ['loadstart', 'progress', data.failed || 'load', 'loadend']) this.upload.dispatchEvent(new ProgressEvent(type));
     if (data.failed) {
       this._state(4);
       for (const type of [data.failed, 'loadend']) this.dispatchEvent(new ProgressEvent(type));
@@ -136,6 +247,7 @@ class XHR extends EventTarget {
     }
     Object.assign(this, { status: data.status, statusText: data.text, responseURL: data.url });
     this._.answer = data;
+    this._.made = undefined;
     const body = this._.body = buffer(data.body);
     if (this._.async) { this._state(2); this._state(3); }
     const size = { lengthComputable: true, loaded: body.byteLength, total: body.byteLength };
@@ -159,7 +271,11 @@ class XHR extends EventTarget {
     const found = this.getAllResponseHeaders().split('\r\n').filter(line => line.toLowerCase().startsWith(`${key.toLowerCase()}:`));
     return found.length ? found.map(line => line.slice(line.indexOf(':') + 1).trim()).join(', ') : null;
   }
-  get responseText() { return this._.answer ? new TextDecoder().decode(this._.body) : ''; }
+  get responseText() {
+    if (!this._.answer) return '';
+    const [, label] = /charset\s*=\s*"?([^\s;"]+)/i.exec(this._.kind || this.getResponseHeader('content-type') || '') || [];
+    try { return new TextDecoder(label || 'utf-8').decode(this._.body); } catch (e) { return new TextDecoder().decode(this._.body); }
+  }
   get responseXML() {
     if (!this._.answer) return null;
     const kind = (this._.kind || this.getResponseHeader('content-type') || '').split(';')[0];
@@ -167,6 +283,10 @@ class XHR extends EventTarget {
   }
   get response() {
     if (!this._.answer) return ['', 'text'].includes(this.responseType) ? '' : null;
+    if (this._.made === undefined) this._.made = this._make();
+    return this._.made;
+  }
+  _make() {
     switch (this.responseType) {
       case 'json': try { return JSON.parse(this.responseText); } catch (e) { return null; }
       case 'arraybuffer': return this._.body;
@@ -180,22 +300,23 @@ telling(XHR.prototype, ['readystatechange', ...PROGRESS]);
 ['UNSENT', 'OPENED', 'HEADERS_RECEIVED', 'LOADING', 'DONE'].forEach((key, n) => { define(XHR, key, n); define(XHR.prototype, key, n); });
 
 // Lines that stay open: what comes in is an event, what goes out is registered.
-const line = (kind, Native, types, outgoing) => {
+const line = (on, kind, Native, types, outgoing) => {
   class Line extends EventTarget {
     constructor(address, options) {
       super();
-      Object.assign(this, { url: whole(address), readyState: 0, protocol: '', extensions: '', bufferedAmount: 0, binaryType: 'blob', withCredentials: false });
+      Object.assign(this, { url: whole(on, String(address).replace(/^http(?=s?:)/, kind === 'socket' ? 'ws' : 'http')), readyState: 0, protocol: '', extensions: '', bufferedAmount: 0, binaryType: 'blob', withCredentials: false });
       const entry = register(kind, this.url, data => this._take(data));
       define(this, '_', { entry, native: null, said: 0 });
       if (!live) return;
-      const own = this._.native = options === undefined ? new Native(address) : new Native(address, options);
+      const own = this._.native = options === undefined ? new Native(this.url) : new Native(this.url, options);
       if ('binaryType' in own) own.binaryType = 'arraybuffer';
       let opening = true;
       busy.requests++;
       const opened = () => { if (opening) { opening = false; busy.requests--; } };
       const come = type => event => opened() || fire(entry, this._told(type, event, own), () => this._take(this._told(type, event, own)));
       for (const type of types) listen.call(own, type, come(type));
-      define(this, '_also', (type) => { if (!types.includes(type)) listen.call(own, type, come(type)); });
+      const also = new Set(types);
+      define(this, '_also', type => { if (!also.has(type)) { also.add(type); listen.call(own, type, come(type)); } });
     }
     _told(type, event, own) {
       const data = event.data instanceof ArrayBuffer ? { bytes: bytes(event.data) } : event.data === undefined ? undefined : { text: event.data };

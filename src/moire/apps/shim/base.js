@@ -5,11 +5,21 @@
 // are numbered; `now` is the one whose code runs, with all that its promises lead to. What it draws (random numbers, the
 // time) and what it registers (timers, requests) is kept in its own *local* lists, so that one event that goes wrong
 // elsewhere takes nothing from the others.
-const { name, live, page } = config;
+const { name } = config, talk = location.origin + config.talk;
+const say = words => { try { return navigator.sendBeacon(talk, words); } catch (e) { return false; } };
 if (window !== parent) {
-  try { if (parent[name]) parent[name].adopt(window); } catch (elsewhere) {}
+  // Frames are their window's.
+  if (config.either) say('frame');
+  try {
+    for (let up = parent; !up[name] || !up[name].adopt(window); up = up.parent) if (up === up.parent) break;
+  } catch (elsewhere) {}
   return;
 }
+// Before anything else happens, so that pages are in the order in which they were shown.
+const asking = new XMLHttpRequest();
+asking.open('GET', talk, false);
+asking.send();
+const brief = JSON.parse(asking.responseText), { live, page } = brief;
 const native = {};
 for (const own of ['setTimeout', 'clearTimeout', 'requestAnimationFrame', 'fetch', 'XMLHttpRequest', 'WebSocket',
   'EventSource', 'MessageChannel', 'Response', 'Promise', 'Date', 'queueMicrotask']) native[own] = window[own];
@@ -18,6 +28,16 @@ const clock = performance.now.bind(performance);
 const today = Date.now.bind(Date);
 const listen = EventTarget.prototype.addEventListener;
 const define = (on, key, value) => Object.defineProperty(on, key, { value, configurable: true, writable: true });
+// Of any element: controls of a form stand in for what it is asked for by their names.
+const real = {};
+for (const key of ['nodeType', 'parentNode', 'childNodes', 'textContent', 'localName', 'id', 'attributes', 'children', 'previousElementSibling',
+  'shadowRoot', 'getBoundingClientRect', 'getAttribute', 'hasAttribute', 'matches', 'dispatchEvent', 'scrollTo']) {
+  let on = Element.prototype;
+  while (!Object.getOwnPropertyDescriptor(on, key)) on = Object.getPrototypeOf(on);
+  const { get, value } = Object.getOwnPropertyDescriptor(on, key);
+  real[key] = get ? node => get.call(node) : (node, ...given) => value.apply(node, given);
+}
+const string = value => (typeof value === 'string' ? value : value && typeof value.baseVal === 'string' ? value.baseVal : '');
 const macrotasks = (() => {
   const channel = new MessageChannel(), waiting = [];
   channel.port1.onmessage = () => waiting.shift()();
@@ -29,22 +49,33 @@ const macrotasks = (() => {
 // `loading` until the page has loaded, `loaded` once what came until then has been let go.
 let now = `${page}.0`, count = 0, loading = true, loaded = false;
 const log = [];
-const recorded = config.locals || {};
+const recorded = brief.locals;
 const locals = {};
-const local = of => locals[of] || (locals[of] = { drawn: {}, registered: {}, errors: [] });
+// What there is to be told of.
+const fresh = new Set();
+const local = of => { fresh.add(of); return locals[of] || (locals[of] = { drawn: {}, registered: {}, errors: [] }); };
 const differences = [];
-const differ = (kind, words) => { differences.push({ event: now, kind, words: String(words).slice(0, 500) }); };
+// Not in the middle of a character.
+const cut = (text, n) => text.slice(0, n).replace(/[\ud800-\udbff]$/, '');
+const differ = (kind, words) => { differences.push({ event: now, kind, words: cut(String(words), 500) }); };
 
 // A script of its own file is an event, too. Until the page has loaded, scripts come in any order, and each is called
 // after its file; afterwards they come when it is their turn.
 const scripts = new WeakMap();
 const fileOf = script => `${page}.script ${script.src}`;
+const windows = new Set([window]);
+const running = on => { try { return on.document.currentScript; } catch (gone) { windows.delete(on); return null; } };
 const here = () => {
-  const script = document.currentScript;
-  if (!script) return now;
-  const entry = scripts.get(script);
-  if (entry) entry.run(true);
-  else if (loading) now = script.src ? fileOf(script) : `${page}.0`;
+  for (const on of windows) {
+    const script = running(on);
+    if (!script) continue;
+    const entry = scripts.get(script);
+    if (entry) entry.run(true);
+    else if (script.src && (loading || on !== window)) now = fileOf(script);
+    else if (on !== window) now = `${page}.frame ${on.location.href}`;
+    else if (loading) now = `${page}.0`;
+    break;
+  }
   return now;
 };
 
@@ -61,7 +92,7 @@ const draw = (kind, own) => {
   if (!ambient(now)) differ('exhausted', `${kind}: more than ${values.length} are asked for`);
   return own();
 };
-const ambient = of => of.includes('@');
+const ambient = of => /^\d+\.@/.test(of);
 
 // Registrations, by event and place; `run` is what is run when it is their turn.
 const table = {};
@@ -78,20 +109,28 @@ const register = (kind, words, run) => {
 
 // A function by its length and both its ends: enough to tell it from others, at any length.
 const words = f => {
-  if (typeof f !== 'function') return String(f).slice(0, 100);
+  if (typeof f !== 'function') return cut(String(f), 100);
   let text;
   try { text = Function.prototype.toString.call(f); } catch (e) { return '?'; }
   if (text.length < 200 && text.includes('[native code]')) return 'native';
-  return text.length < 120 ? text : `${text.slice(0, 80)}…${text.slice(-30)} (${text.length})`;
+  return text.length < 120 ? text : `${cut(text, 80)}…${text.slice(-30).replace(/^[\udc00-\udfff]/, '')} (${text.length})`;
 };
 
+// What the page's own scripts bring about comes of itself again: it is nobody's act.
+let byPage = 0;
+const byItself = run => { byPage++; try { return run(); } finally { byPage--; } };
+
+const report = error => { wait(0, () => { throw error; }); };
 // Events wait until the page has loaded: what runs while it does is then always the same.
 const early = [];
 const release = async () => {
   if (!loading) return;
   loading = false;
   // One at a time: what promises lead to comes before the next.
-  while (early.length) { early.shift()(); await macrotasks(); }
+  while (early.length) {
+    try { early.shift()(); } catch (error) { report(error); }
+    await macrotasks();
+  }
   loaded = true;
   changed();
 };
@@ -105,15 +144,14 @@ const fire = (entry, data, run) => {
     if (entry.gone) return;
     begin({ kind: entry.kind, of: [entry.of, entry.id], ...(data === undefined ? {} : { data }) });
     entry.done = true;
-    try { run(); } finally { changed(); }
+    try { byItself(run); } finally { changed(); }
   };
   if (loaded) go(); else early.push(go);
 };
-const report = error => { wait(0, () => { throw error; }); };
 const safely = (f, on, args) => { try { return f.apply(on, args); } catch (error) { (window.reportError || report)(error); } };
 
 // Waiting for a page to come to rest
 
-const busy = { requests: 0, timers: new Map() };
+const busy = { requests: 0, timers: new Map(), leaving: 0 };
 const watchers = [];
 const changed = () => { for (const done of watchers.splice(0)) done(); };

@@ -35,6 +35,11 @@ const forget = id => {
   if (entry.native !== undefined) native.clearTimeout.call(window, entry.native);
   if (entry.idle !== undefined) window.cancelIdleCallback && nativeIdle.cancel(entry.idle);
 };
+const task = (on, f, delay, signal) => new on.Promise((resolve, reject) => {
+  if (signal && signal.aborted) { reject(signal.reason); return; }
+  const mine = timer('timer', on, () => { try { resolve(f()); } catch (error) { reject(error); } }, delay, []);
+  if (signal) listen.call(signal, 'abort', () => { forget(mine); reject(signal.reason); });
+});
 const frame = (on, f) => {
   const mine = ++handle;
   const entry = register('frame', words(f), time => f.call(on, time));

@@ -39,6 +39,13 @@ class Disturbed(Untestable):
     """The same, unless something befell the browser meanwhile, which shows in no other way: to be tried once more."""
 
 
+class Closed(Untestable):
+    """The tab is gone: the page closed it, or somebody who sees it did."""
+
+    def __init__(self) -> None:
+        super().__init__("the page closed its window")
+
+
 class Unsupported(DriverError):
     """The build has no such way of being driven; another will do."""
 

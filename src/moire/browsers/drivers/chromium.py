@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...nouns import Build, Case, Environment, LaunchError
+from ...nouns import Build, Case, Environment, LaunchError, UsageError
 from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, Disturbed, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
+from ..window import SHOWN, without
+from .base import BrowserGone, Closed, Disturbed, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
 from .cdp import CommandFailed, Connection, Params
 from .ready import at_rest, ready
 
@@ -69,7 +70,8 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--password-store=basic",
     "--use-mock-keychain",
-    "--disable-features=Translate,MediaRouter,OptimizationHints,PaintHolding,LazyFrameLoading",
+    # Who goes back to a page loads it again.
+    "--disable-features=Translate,MediaRouter,OptimizationHints,PaintHolding,LazyFrameLoading,BackForwardCache",
 )
 
 # Frames are drawn when asked for and never else: for a page that is looked at once, all other frames
@@ -85,6 +87,10 @@ _SHOT: Params = {
 }
 _CLEAN = "scrollTo({left: 0, top: 0, behavior: 'instant'}); document.adoptedStyleSheets = []; true"
 _SHOT_ON_DEMAND: Params = {"format": "png", "optimizeForSpeed": True}
+# A page that has just come may have nothing to show in its first frames.
+_SHOT_FRAMES = 5
+# Between frames of a page that goes on, in seconds: the least, and that of a screen.
+_LEAST_PAUSE, _MOST_PAUSE = 0.0005, 0.016
 
 
 # Of these Chromium heeds only the last it is given: ours and a build's own must become one.
@@ -146,6 +152,7 @@ class ChromiumBrowser:
             f"--user-data-dir={folder / 'profile'}",
             f"--proxy-server=http://{network.proxy}",
             f"--proxy-bypass-list=<-loopback>;{network.pages}",
+            *(["--ignore-certificate-errors"] if network.stands_in else []),
             "about:blank",
         ]
         their_in, our_out = os.pipe()
@@ -173,7 +180,10 @@ class ChromiumBrowser:
             await connection.attach(our_in, our_out)
             async with asyncio.timeout(LAUNCH_SECONDS):
                 about = await connection.call("Browser.getVersion")
-                browser.version = str(about.get("product", "")).rpartition("/")[2] or build.version
+                kind, _, version = str(about.get("product", "")).rpartition("/")
+                browser.version = version or build.version
+                if SHOWN in build.flags and kind.startswith("Headless"):
+                    raise without(build)
                 await connection.call("Target.setDiscoverTargets", {"discover": True})
             if on_demand:
                 await browser._try_on_demand()
@@ -186,7 +196,7 @@ class ChromiumBrowser:
             if on_demand:
                 raise Unsupported("the build does not start with frames on demand") from None
             raise would_not_start(build, words[-1] if words else error) from None
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, UsageError):
             await browser.close()
             raise
         return browser
@@ -351,6 +361,8 @@ class ChromiumTab(Scripted):
         except CommandFailed as error:
             if self._crashed.done() or "crashed" in error.message:
                 raise TabCrashed("the page's renderer crashed") from None
+            if "Session with given id not found" in error.message:
+                raise Closed from None
             self._stay()
             raise
 
@@ -421,7 +433,7 @@ class ChromiumTab(Scripted):
 
     async def _aside(self, expression: str) -> Any:
         """Ask in a world of our own, where the page's scripts cannot change what things mean."""
-        if not self._on_demand or not self._world:
+        if not self._on_demand or self._roams or not self._world:
             world = {"frameId": self._frame, "worldName": "moire"}
             self._world = (await self._call("Page.createIsolatedWorld", world))["executionContextId"]
         return await self._evaluate(expression, self._world)
@@ -430,7 +442,22 @@ class ChromiumTab(Scripted):
         params: Params = {"expression": expression, "returnByValue": True, "awaitPromise": True}
         if context is not None:
             params["contextId"] = context
-        return _value(await self._call("Runtime.evaluate", params))
+        answer = self._send("Runtime.evaluate", params)
+        if self._on_demand and self._roams:
+            await self._live(answer)
+        return _value(await self._first(answer))
+
+    async def _live(self, answer: asyncio.Future[Any]) -> None:
+        """Frames until there is an answer: what a page does, it does between them."""
+        pause = _LEAST_PAUSE
+        while True:
+            done, _ = await asyncio.wait((answer, self._crashed), timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                return
+            # There may be none in a page that is going.
+            with contextlib.suppress(CommandFailed):
+                await self._call("HeadlessExperimental.beginFrame")
+            pause = min(2 * pause, _MOST_PAUSE)
 
     async def evaluate(self, expression: str) -> Any:
         try:
@@ -485,10 +512,11 @@ class ChromiumTab(Scripted):
 
     async def screenshot(self) -> bytes:
         if self._on_demand:
-            shot = await self._begin_frame({"screenshot": _SHOT_ON_DEMAND})
-            if not shot.get("screenshotData"):
-                raise Disturbed("no picture could be taken")
-            return base64.b64decode(shot["screenshotData"])
+            for _ in range(_SHOT_FRAMES if self._roams else 1):
+                shot = await self._begin_frame({"screenshot": _SHOT_ON_DEMAND})
+                if shot.get("screenshotData"):
+                    return base64.b64decode(shot["screenshotData"])
+            raise Disturbed("no picture could be taken")
         try:
             shot = await self._call("Page.captureScreenshot", _SHOT)
         except CommandFailed as error:

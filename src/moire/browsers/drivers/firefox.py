@@ -14,7 +14,8 @@ from ...nouns import Build, Case, Environment, LaunchError
 from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
-from .base import BrowserGone, Scripted, TabCrashed, Untestable, would_not_start
+from ..window import SHOWN
+from .base import BrowserGone, Closed, Scripted, TabCrashed, Untestable, would_not_start
 from .bidi import CommandFailed, Connection, Params
 from .ready import at_rest, ready
 
@@ -69,6 +70,8 @@ PREFS: dict[str, bool | int | str] = {
     # Links are never visited: a page must not look like having been here before.
     "places.history.enabled": False,
     "layout.css.visited_links_enabled": False,
+    # Who goes back to a page loads it again.
+    "browser.sessionhistory.max_total_viewers": 0,
     "print.enabled": False,
     "dom.disable_beforeunload": True,
     # Content processes are kept and shared between tabs: starting one for every page costs
@@ -135,7 +138,8 @@ class FirefoxBrowser:
         profile.mkdir()
         host, _, port = network.proxy.partition(":")
         prefs = dict(PREFS)
-        for scheme in ("http", "ssl", "socks"):
+        # Without one for SOCKS, which sockets would prefer, they ask for a tunnel as elsewhere.
+        for scheme in ("http", "ssl"):
             prefs[f"network.proxy.{scheme}"] = host
             prefs[f"network.proxy.{scheme}_port"] = int(port)
         prefs["network.proxy.no_proxies_on"] = network.pages
@@ -150,8 +154,9 @@ class FirefoxBrowser:
                 address.set_result(line[len(_LISTENING) :].decode().strip())
 
         argv = [
-            str(build.path), "--headless", "--no-remote", "--profile", str(profile),
-            "--remote-debugging-port", "0", "--remote-allow-system-access", *build.flags,
+            str(build.path), "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0",
+            "--remote-allow-system-access", *([] if SHOWN in build.flags else ["--headless"]),
+            *(flag for flag in build.flags if flag != SHOWN),
         ]  # fmt: skip
         environ = {
             "HOME": str(folder), "TMPDIR": str(folder), "MOZ_CRASHREPORTER_DISABLE": "1",
@@ -185,7 +190,10 @@ class FirefoxBrowser:
             "session.new",
             {
                 "capabilities": {
-                    "alwaysMatch": {"unhandledPromptBehavior": {"default": "dismiss", "beforeUnload": "accept"}}
+                    "alwaysMatch": {
+                        "unhandledPromptBehavior": {"default": "dismiss", "beforeUnload": "accept"},
+                        "acceptInsecureCerts": self._network.stands_in,
+                    }
                 }
             },
         )
@@ -341,7 +349,7 @@ class FirefoxTab(Scripted):
             return await command
         except CommandFailed as error:
             if self._gone:
-                raise Untestable("the page closed its window") from None
+                raise Closed from None
             if self._left.done():
                 raise Untestable(f"the page went away to {self._left.result()}") from None
             if error.code == "no such frame" or "win is null" in error.message:

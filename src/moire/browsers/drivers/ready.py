@@ -72,17 +72,16 @@ _REFTEST = """
   } else {
 """
 
-# What scripts brought may have to be loaded first.
-_LOADED = """
-  if (ask('fonts')) await ask('fonts').ready;
-  await Promise.all(Array.from(ask('images') || [], i => i.complete || i.loading === 'lazy' || new Promise(done => {
-    for (const kind of ['load', 'error']) i.addEventListener(kind, done, {once: true});
-  })));
-"""
 
 # A frame that never comes (a hidden window, say) is a fault of the engine's and shows as `hung`.
 # Where a web application is replayed, the page's own frames come when they are told to.
 _FRAME = "await new Promise(done => (window[Symbol.for('moire.frame')] || requestAnimationFrame)(done));"
+# What scripts brought may have to be loaded first. Whoever else holds events back does not hold this.
+_LOADED = f"""
+  if (ask('fonts')) await ask('fonts').ready;
+  const loads = () => Array.prototype.some.call(ask('images') || [], i => !i.complete && i.loading !== 'lazy');
+  while (loads()) {_FRAME}
+"""
 # What the first frame brings (autofocus, animations that start with it) is stilled before the two
 # that the picture waits for.
 _REST = f"{_FRAME} {_STILL} {_FRAME} {_FRAME} return true;"

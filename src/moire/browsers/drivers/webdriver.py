@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 
 from ...nouns import Build, Case, Environment, LaunchError
+from ..network import Network
 from .base import BrowserGone, DriverError, Scripted, TabCrashed, Unsupported, Untestable
 from .ready import at_rest, ready
 
@@ -101,9 +102,9 @@ class WebDriverBrowser:
         self._alive = True
 
     @classmethod
-    async def launch(cls, build: Build) -> WebDriverBrowser:
+    async def launch(cls, build: Build, network: Network) -> WebDriverBrowser:
         try:
-            session = await Session.open(build.address.rstrip("/"), dict(build.capabilities))
+            session = await Session.open(build.address.rstrip("/"), {**build.capabilities, **_led(network)})
         except (DriverError, TimeoutError) as error:
             raise LaunchError(
                 f"{build.name} gave no session: {error or 'no answer in time'}.",
@@ -135,6 +136,14 @@ class WebDriverBrowser:
     async def close(self) -> None:
         alive, self._alive = self._alive, False
         await self.session.end(politely=alive)
+
+
+def _led(network: Network) -> Params:
+    """What has a session's browser ask the proxy for pages, where that is the way to them; this machine's own, too."""
+    if not network.carries:
+        return {}
+    way = {"proxyType": "manual", "httpProxy": network.proxy, "sslProxy": network.proxy, "noProxy": ["<-loopback>"]}
+    return {"proxy": way, "acceptInsecureCerts": network.stands_in}
 
 
 class WebDriverTab(Scripted):

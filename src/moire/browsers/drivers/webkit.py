@@ -121,15 +121,18 @@ async def _end(children: list[Child], folder: Path) -> None:
 def _capabilities(build: Build, network: Network) -> dict[str, object]:
     browser = build.environ.get("MOIRE_MINIBROWSER") or _minibrowser()
     return {
+        "acceptInsecureCerts": network.stands_in,
         "webkitgtk:browserOptions": {
             "binary": browser,
             "args": [
                 "--automation",
                 f"--proxy=http://{network.proxy}",
                 f"--ignore-host={network.pages}",
+                # Who goes back to a page loads it again.
+                "--enable-page-cache=false",
                 *build.flags,
             ],
-        }
+        },
     }
 
 
