@@ -28,13 +28,13 @@ from .common import Row, family, resident, row
 MINUTES = float(os.environ.get("MOIRE_SOAK_MINUTES", "60"))
 EVERY = float(os.environ.get("MOIRE_SOAK_EVERY", "20"))
 HUNT = ("hunt", "update", "chromium@156", "--operations", "6", "--seed", "1")
-NAME = "update-1"
+NAME = "soak"
 # Pages of a hunt that somebody else ends.
 WITHOUT_END = "100000000"
 # Of the disk that the store is on while it is disturbed, and for how long it is full.
 DISK, FULL_SECONDS = "2G", 6.0
-# Seconds between two looks at memory; seconds that a hunt takes to get going.
-LOOKS, WARM = 5.0, 60.0
+# Seconds between two looks at memory, and at whether there is a run; seconds that a hunt takes to get going.
+LOOKS, SOON, WARM = 5.0, 0.2, 60.0
 
 
 @dataclass
@@ -61,7 +61,9 @@ class Soak:
         )  # fmt: skip
 
     def begin(self) -> None:
-        self.start(*(("hunt", "--resume", NAME) if self.known() else (*self.hunt, "--pages", WITHOUT_END)))
+        self.start(
+            *(("hunt", "--resume", NAME) if self.known() else (*self.hunt, "--name", NAME, "--pages", WITHOUT_END))
+        )
 
     def known(self) -> bool:
         if not (self.store / "moire.sqlite").exists():
@@ -118,17 +120,21 @@ class Soak:
         return every
 
     def disturbed(self, seconds: float, every: float) -> int:
-        """Pages until then."""
-        end = time.monotonic() + seconds
+        """Pages until then, from when there is a run."""
         faults = self.faulty()
         self.begin()
+        assert self.process is not None
+        while not self.known() and self.process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(SOON)
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             assert self.process is not None
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(min(every, max(0.1, end - time.monotonic())))
+                self.process.wait(every)
             if self.process.poll() is not None:
                 self.begin()
-            elif time.monotonic() < end:
+            else:
                 fault = self.random.choice(sorted(faults))
                 faults[fault]()
                 self.faults[fault] += 1
@@ -138,7 +144,7 @@ class Soak:
     def left_alone(self, pages: int) -> list[int]:
         """A hunt for so many pages; what it holds of memory, look by look."""
         held = []
-        self.start(*self.hunt, "--pages", str(pages))
+        self.start(*self.hunt, "--name", NAME, "--pages", str(pages))
         assert self.process is not None
         while self.process.poll() is None:
             held.append(resident(self.process.pid))
@@ -149,7 +155,8 @@ class Soak:
     def found(self, pages: int) -> list[tuple[object, ...]]:
         with Store(self.store) as store:
             every = store.findings(store.run(NAME))
-        told = ("page", "update", "unreduced")
+        # What a reduction has asked is learnt from.
+        told = ("page", "update", "unreduced", "questions")
         return [
             (one.number, one.build, one.state, one.signature, *(one.details.get(key) for key in told))
             for one in every
@@ -206,7 +213,10 @@ def compared(folder: Path, hunt: tuple[str, ...], minutes: float, every: float) 
     held = second.left_alone(pages)
     wanted = second.found(pages)
     faults = dict(first.faults)
-    details = {"pages": pages, "faults": faults, "disk_filled": mounted, "findings": len(wanted)}
+    apart = [[repr(one) for one in side if one not in other][:10] for side, other in ((seen, wanted), (wanted, seen))]
+    details = {
+        "pages": pages, "faults": faults, "disk_filled": mounted, "findings": len(wanted), "apart": apart,
+    }  # fmt: skip
     yield row(
         f"soak, {minutes:g} min: findings equal to a run that was left alone", float(seen == wanted), "1", **details
     )

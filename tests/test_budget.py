@@ -26,7 +26,7 @@ from moire.pages.spec import web
 from moire.store import Finding, Run, Store, earlier, upkeep
 from moire.store.blobs import Blobs
 from moire.store.database import NoRoom
-from moire.triage.reduce import Shown, Step, View
+from moire.triage.reduce import Step, View, Witness
 
 
 @dataclass
@@ -49,13 +49,13 @@ class Fails:
     async def judge(self, lab: object, case: Case) -> list[Judged]:
         return [Judged(case, "b", Verdict("different"))]
 
-    async def look_into(self, lab: object, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+    async def look_into(self, lab: object, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
         assert judged.case.seed is not None
         name = f"kind {judged.case.seed % self.kinds}"
         if enough.signature(name, b""):
             return Prospect(judged, judged, "", name)
         self.looked.append(judged.case.seed)
-        shown(Step("cut", f"{judged.case.seed} " * self.weight), View())
+        witness.shown(Step("cut", f"{judged.case.seed} " * self.weight), View())
         return Prospect(judged, judged, name, name, {"rough": name})
 
     def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
@@ -187,7 +187,7 @@ def test_many_of_one_crash_are_no_other_crash() -> None:
 
 def test_a_run_that_goes_on_before_a_lesson_has_not_learnt_it_yet() -> None:
     pages = Pages(web.weights())
-    guide = Guide(pages, lambda number: pages.page(number, 600))
+    guide = Guide(pages, lambda number, times: pages.page(number, 600 * times))
     known = [
         Finding(n, "b", "example", "different", "s", {"about": ["color:"], "first": not n, "questions": 50})
         for n in range(30)
@@ -212,12 +212,14 @@ async def test_what_a_run_knows_of_others_outlives_them(tmp_path: Path) -> None:
         assert not store.blobs.has(found.details["page"])
 
 
-def test_a_run_of_another_moire_is_not_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("setting", "sentence"), [("made", "another Moire"), ("fonts", "Other fonts")])
+def test_a_run_that_would_go_on_otherwise_is_not_gone_on_with(tmp_path: Path, setting: str, sentence: str) -> None:
     words = [sys.executable, "-m", "moire.cli", "hunt"]
     begun = [*words, "update", "chromium@156", "--pages", "1", "--store", str(tmp_path)]
     assert subprocess.run(begun, capture_output=True).returncode == 0
     with sqlite3.connect(tmp_path / "moire.sqlite") as db:
-        db.execute("UPDATE runs SET state = 'stopped', settings = json_set(settings, '$.made', 'other', '$.pages', 2)")
+        change = f"settings = json_set(settings, '$.{setting}', 'other', '$.pages', 2)"
+        db.execute(f"UPDATE runs SET state = 'stopped', {change}")
     again = [*words, "--resume", "update-1", "--store", str(tmp_path)]
     done = subprocess.run(again, capture_output=True, text=True)
-    assert done.returncode == 2 and "another Moire" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -217,19 +214,8 @@ def test_every_verb_has_help_with_an_example() -> None:
 
 
 def test_hunt_finds_reports_and_repeats_itself(tmp_path: Path) -> None:
-    words = (
-        "hunt",
-        "change",
-        "--base",
-        "chromium@108",
-        "--new",
-        "chromium@156",
-        "--pages",
-        "1",
-        "--seed",
-        "3",
-        "--afresh",
-    )
+    words = ("hunt", "change", "--base", "chromium@108", "--new", "chromium@156", "--pages", 1, "--seed", 3, "--afresh",
+             "--no-guidance")  # fmt: skip
     reports = []
     for name in ("one", "two"):
         done = moire(*words, "-o", tmp_path / name)
@@ -313,24 +299,6 @@ async def test_any_program_is_a_renderer(tmp_path: Path) -> None:
     async with Lab([hangs], LabOptions(deadline=0.5)) as lab:
         hung = await lab.shoot(hangs, case)
         assert isinstance(hung, Failure) and hung.kind == "hung"
-
-
-@pytest.fixture
-def chromedriver() -> Iterator[str]:
-    """A WebDriver server that is not ours to start: it stands for any remote end."""
-    program = shutil.which("chromedriver")
-    assert program, "make setup installs chromium-driver"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([program, f"--port={port}"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if "started successfully" in line:
-            break
-    yield f"http://127.0.0.1:{port}"
-    process.terminate()
-    process.wait()
 
 
 def test_any_webdriver_end_is_a_build(chromedriver: str, page: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from moire.browsers.lab import Lab
+from moire.hunts import run as run_module
 from moire.hunts.finding import Judged, Prospect, confirmed, facts
 from moire.hunts.here import Here
 from moire.hunts.run import Budget, Switch, Told, follow, nothing_more
@@ -27,6 +28,7 @@ from moire.pixels import encode
 from moire.reports.run import write
 from moire.store import Finding, PageRow, Run, Store, case_of
 from moire.store.database import APPLICATION, MIGRATIONS, StoreError
+from moire.triage.reduce import Witness
 from viewing import viewing
 
 PNG = encode(np.zeros((4, 4, 3), np.uint8))
@@ -177,7 +179,7 @@ class _Once:
     async def judge(self, lab: object, case: Case) -> list[Judged]:
         return [Judged(case, "b", Verdict("same"))]
 
-    async def look_into(self, lab: object, judged: Judged, enough: object, shown: object) -> Prospect:
+    async def look_into(self, lab: object, judged: Judged, enough: object, witness: Witness) -> Prospect:
         self.looked.append(judged)
         return Prospect(judged, judged, "words")
 
@@ -268,6 +270,43 @@ async def test_what_was_confirmed_is_looked_into_after_a_break_whatever_is_seen_
         assert [(one.verdict.reason, one.pictures) for one in hunt.looked] == [("why", [("updated", PNG)])]
         assert [(one.number, one.state) for one in store.findings(run)] == [(1, "example")]
         assert store.next_page(run) == 4
+
+
+class _Long(_Once):
+    """A hunt whose one finding takes long to reduce: somebody says stop meanwhile, the first time."""
+
+    def __init__(self, switch: Switch) -> None:
+        super().__init__()
+        self.switch = switch
+        self.known: list[dict[str, bool]] = []
+
+    async def judge(self, lab: object, case: Case) -> list[Judged]:
+        return [Judged(case, "b", Verdict("different"))]
+
+    async def look_into(self, lab: object, judged: Judged, enough: object, witness: Witness) -> Prospect:
+        self.known.append(dict(witness.known))
+        for question in ("a", "b"):
+            witness.told(question, question == "a")
+        if not witness.known:
+            self.switch.stop.set()
+            await asyncio.get_running_loop().create_future()
+        return Prospect(judged, judged, "words")
+
+
+async def test_a_reduction_goes_on_from_what_it_was_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is broken off: a long one would never end if it were begun anew each time."""
+    monkeypatch.setattr(run_module, "SECONDS", 0.0)
+    with Store(tmp_path) as store:
+        run = store.begin("update", "", {})
+        for _ in range(2):
+            switch = Switch()
+            hunt = _Long(switch)
+            done = await follow(store, run, hunt, Here(Lab([]), hunt), Budget(pages=1), switch, Told())
+            answers = {"a": True, "b": False}
+            first = switch.stop.is_set()
+            assert (done, hunt.known) == (not first, [{} if first else answers])
+            assert store.answers(run, 0, "b") == (answers if first else {})
+        assert done and [one.state for one in store.findings(run)] == ["example"]
 
 
 def _findings(folder: Path) -> list[dict[str, Any]]:

@@ -109,7 +109,8 @@ def test_operations_that_are_none_get_a_sentence(text: str, words: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 async def test_an_update_that_is_done_right_is_the_same_in_every_engine(engine: Build) -> None:
-    """Each operation alone, and it does change the page."""
+    """Each operation alone, and it does change the page. What a browser does wrong it does each time; what it only
+    shows too late, as WebKit does on a busy machine, it does not."""
     async with Lab([engine]) as lab:
         before = await update.fresh(lab, engine, Case(PAGE))
         assert isinstance(before, update.Rendering)
@@ -118,6 +119,11 @@ async def test_an_update_that_is_done_right_is_the_same_in_every_engine(engine: 
         fresh = await asyncio.gather(*(update.fresh(lab, engine, case) for case in cases))
         for one, seen, new in zip(EVERY, updated, fresh, strict=True):
             judged = update.conclude([seen], [new], EXACT)
+            for _ in range(2):
+                if judged.verdict.kind != "same":
+                    seen = await update.updated(lab, engine, Case(PAGE, update=(one,)))
+                    new = await update.fresh(lab, engine, Case(PAGE, update=(one,)))
+                    judged = update.conclude([seen], [new], EXACT)
             assert judged.verdict.kind == "same" and judged.same_page, (one, judged.verdict)
             assert isinstance(seen, update.Rendering), (one, seen)
             if one.op != "close":

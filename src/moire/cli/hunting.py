@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..browsers import fonts
 from ..browsers.lab import Lab, LabOptions
 from ..browsers.supervise import Health
 from ..hunts import begin
@@ -167,7 +168,7 @@ def begin_run(
         whole = {
             "builds": list(tested), "references": list(references), "versions": [build.version for build in builds],
             "names": [build.name for build in builds],
-            "programs": [begin.program(build) for build in builds],
+            "programs": [begin.program(build) for build in builds], "fonts": fonts.digest(),
             "pages": pages if pages is not None else (0 if seconds else 500), "seconds": seconds, "seed": seed,
             "size": size, "measure": measure, "weights": kept.blobs.add(json.dumps(weights).encode()), "own": own,
             "findings": findings or 0, "disk": disk, "earlier": "" if afresh else earlier.note(kept, kind),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..browsers import history
+from ..browsers import fonts, history
 from ..browsers.lab import LabOptions
 from ..grammar import reducer
 from ..nouns import Build, Environment, UsageError
@@ -111,6 +111,10 @@ def check(settings: Mapping[str, Any], builds: Sequence[Build]) -> None:
             )
         if program(build) != before:
             raise UsageError(f"{build.name} is not what it was when the run was begun.", "Begin another run.")
+    if settings.get("fonts", "") not in ("", fonts.digest()):
+        raise UsageError(
+            "Other fonts are installed than when the run was begun.", "Put them back, or begin another run."
+        )
     for name, before in settings.get("own", ()):
         if digest(Path(name)) != before:
             raise UsageError(f"{name} is not what it was when the run was begun.", "Put it back, or begin another run.")

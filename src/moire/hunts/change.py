@@ -13,7 +13,7 @@ from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
-from ..triage.reduce import Differs, Shown, Signature
+from ..triage.reduce import Differs, Signature, Witness
 from ..triage.stage import stage
 from .finding import Enough, Judged, Looking, Prospect, at_stage, crashed, placed
 from .guide import Guide
@@ -35,7 +35,7 @@ class ChangeHunt:
     _guide: Guide = field(init=False)
 
     def __post_init__(self) -> None:
-        self._guide = Guide(self.source.pages, self.source.case)
+        self._guide = Guide(self.source.pages, self.source.larger)
 
     @property
     def _pair(self) -> str:
@@ -45,7 +45,7 @@ class ChangeHunt:
         return True
 
     def case(self, number: int) -> Case:
-        return self.source.case(number)
+        return self._guide.case(number) if self.guided else self.source.case(number)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
         if self.guided and not self.source.own:
@@ -63,7 +63,7 @@ class ChangeHunt:
         shots = [(build.name, seen[0]) for build, seen in zip(self.builds, taken, strict=True) if seen]
         return Judged(case, self._pair, verdict, [(name, shot.png) for name, shot in shots if isinstance(shot, Shot)])
 
-    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
         async def more(case: Case) -> Mapping[str, object]:
             base, new = self.builds
             return at_stage(await stage(lab, base, new, case), base.name, new.name)
@@ -73,7 +73,7 @@ class ChangeHunt:
 
         looking = Looking(
             lambda signature, case: _words(self._pair, signature), lambda case: self._judge(lab, case), more, crashes,
-            shown, AHEAD,
+            witness, AHEAD,
         )  # fmt: skip
         return await looking.into(Differs(lab, self.builds[0], self.builds[1], self.measure), judged, enough)
 

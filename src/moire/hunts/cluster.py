@@ -32,7 +32,7 @@ from ..browsers.lab import Lab, LabOptions
 from ..browsers.processes import MARKER, discard, scratch, warden
 from ..nouns import Build, Case, HarnessError, LaunchError, MoireError, UnknownBuild, UsageError
 from ..pages.beside import needed
-from ..triage.reduce import Shown, Step, View
+from ..triage.reduce import Step, View, Witness
 from . import begin, room
 from .finding import WORTH, Enough, Judged, Prospect
 from .here import Here
@@ -202,11 +202,12 @@ def _judge(name: str, case: Case) -> Done:
     return hands.do(work)
 
 
-def _look_into(name: str, judged: Judged, enough: Enough) -> Done:
+def _look_into(name: str, judged: Judged, enough: Enough, known: Mapping[str, bool]) -> Done:
     steps: list[tuple[Step, View]] = []
+    witness = Witness(lambda step, view: steps.append((step, view)), known=known)
 
     async def work(here: Here) -> tuple[Prospect, list[tuple[Step, View]]]:
-        return await here.look_into(judged, enough, lambda step, view: steps.append((step, view))), steps
+        return await here.look_into(judged, enough, witness), steps
 
     return _hands(name).do(work)
 
@@ -249,11 +250,11 @@ class Cluster:
         judged: list[Judged] = (await self._do(_judge, case)).value
         return judged
 
-    async def look_into(self, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+    async def look_into(self, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
         prospect: Prospect
-        prospect, steps = (await self._do(_look_into, judged, enough, priority=1)).value
+        prospect, steps = (await self._do(_look_into, judged, enough, dict(witness.known), priority=1)).value
         for step, view in steps:
-            shown(step, view)
+            witness.shown(step, view)
         return prospect
 
     def health(self) -> dict[str, dict[str, int]]:

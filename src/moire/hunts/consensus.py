@@ -16,7 +16,7 @@ from ..pages import steer
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
-from ..triage.reduce import Disagrees, Shown, Signature
+from ..triage.reduce import Disagrees, Signature, Witness
 from ..triage.reduce.differs import PLAIN
 from ..triage.stage import stage
 from .finding import MOST_NAMED, Enough, Judged, Looking, Prospect, at_stage, crashed, named, placed
@@ -118,7 +118,7 @@ class ConsensusHunt:
         pictures = [(name, shot.png) for name, shot in first if isinstance(shot, Shot)]
         return Judged(case, " | ".join(self.pool.names), looked.verdict, pictures), looked.consensus
 
-    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
         disagrees = Disagrees(lab, self.pool)
         reduced: list[Consensus] = []
 
@@ -150,7 +150,7 @@ class ConsensusHunt:
             build = self.builds[self.pool.names.index(failing(judged))]
             return crashed(await lab.shoot(build, self.pool.shown(case)))
 
-        return await Looking(name, again, more, crashes, shown, AHEAD, failing).into(disagrees, judged, enough)
+        return await Looking(name, again, more, crashes, witness, AHEAD, failing).into(disagrees, judged, enough)
 
     def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
         """The finding with its run, and the weights that it lowers."""

@@ -18,7 +18,7 @@ from ..pixels import decode, fuzzy, visible
 from ..store import Finding, FindingState
 from ..store.blobs import Blobs
 from ..store.earlier import EXAMPLES
-from ..triage.reduce import Asked, Judge, Never, Reduced, Settings, Shown, Signature, reduce
+from ..triage.reduce import Asked, Judge, Never, Reduced, Settings, Signature, Witness, reduce
 from .guide import about
 
 # A crash, hang or difference is for people to see; the rest is counted.
@@ -111,17 +111,22 @@ class Enough:
 @dataclass(frozen=True)
 class Looking:
     """What one kind of hunt has to say: `name` gives a signature its words, `again` looks at the reduced page once
-    more, `more` tells what else is worth knowing of it, `crashes` whether a page still does what another did, `shown`
-    sees its page get smaller; `ahead` are questions of the reduction at once."""
+    more, `more` tells what else is worth knowing of it, `crashes` whether a page still does what another did, `witness`
+    follows how its page gets smaller; `ahead` are questions of the reduction at once."""
 
     name: Callable[[Signature, Case], str]
     again: Callable[[Case], Awaitable[Judged]]
     more: Callable[[Case], Awaitable[Mapping[str, object]]]
     crashes: Callable[[Judged, Case], Awaitable[bool]]
-    shown: Shown
+    witness: Witness
     ahead: int
     # Who could not show the page.
     failing: Callable[[Judged], str] = lambda judged: judged.build
+
+    @property
+    def _settings(self) -> Settings:
+        one = self.witness
+        return Settings(self.ahead, steady=True, known=one.known, told=one.told, shown=one.shown)
 
     async def into(self, judge: Signed, judged: Judged, enough: Enough) -> Prospect:
         if judged.verdict.kind == "crashed":
@@ -137,7 +142,7 @@ class Looking:
         rough = f"{name}: {judge.signature.words}"
         if enough.signature(rough, judged.case.html):
             return Prospect(judged, judged, "", rough)
-        reduced = await reduce(judged.case, judge, Settings(self.ahead, steady=True, shown=self.shown), learned)
+        reduced = await reduce(judged.case, judge, self._settings, learned)
         shown = await self.again(reduced.case) if isinstance(reduced, Reduced) else judged
         if not isinstance(reduced, Reduced) or shown.verdict.kind != "different":
             never = reduced if isinstance(reduced, Never) else Never("flaky", "its smallest page did not fail again")
@@ -159,9 +164,7 @@ class Looking:
         async def still(case: Case) -> bool:
             return await self.crashes(judged, case)
 
-        reduced = await reduce(
-            judged.case, Asked(still), Settings(self.ahead, steady=True, shown=self.shown), "crashed"
-        )
+        reduced = await reduce(judged.case, Asked(still), self._settings, "crashed")
         if isinstance(reduced, Never):
             return Prospect(judged, judged, who, who, _not(reduced))
         needs = named(reduced.case.html)

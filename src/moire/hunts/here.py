@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..browsers.lab import Lab
 from ..nouns import Case
-from ..triage.reduce import Shown
+from ..triage.reduce import Witness
 from . import room
 from .finding import Enough, Judged, Prospect
 from .run import Hunt
@@ -28,8 +28,8 @@ class Here:
             room.check()
         return judged
 
-    async def look_into(self, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
-        return await self.hunt.look_into(self.lab, judged, enough, shown)
+    async def look_into(self, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
+        return await self.hunt.look_into(self.lab, judged, enough, witness)
 
     def health(self) -> dict[str, dict[str, int]]:
         return {build.name: asdict(self.lab.health(build)) for build in self.lab.builds}

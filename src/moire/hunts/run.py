@@ -23,7 +23,7 @@ from ..pixels import decode, encode, thumbnail
 from ..store import Cut, Finding, PageRow, Run, Store, Trial, case_of, earlier, upkeep
 from ..store.database import NoRoom
 from ..triage.bisect import Visits
-from ..triage.reduce import Shown, Step, View
+from ..triage.reduce import Step, View, Witness
 from . import room
 from .finding import WORTH, Enough, Judged, Prospect, confirmed
 from .guide import PAGES_A_LESSON
@@ -63,8 +63,8 @@ class Hunt(Protocol):
 
     async def judge(self, lab: Lab, case: Case) -> list[Judged]: ...
 
-    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
-        """Reduce it and name its cause, unless there is enough of it; `shown` is told how its page gets smaller."""
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
+        """Reduce it and name its cause, unless there is enough of it; `witness` follows how its page gets smaller."""
         ...
 
     def place(self, prospect: Prospect, number: int, known: Sequence[Finding]) -> Finding:
@@ -103,7 +103,7 @@ class Workers(Protocol):
 
     async def judge(self, case: Case) -> list[Judged]: ...
 
-    async def look_into(self, judged: Judged, enough: Enough, shown: Shown) -> Prospect: ...
+    async def look_into(self, judged: Judged, enough: Enough, witness: Witness) -> Prospect: ...
 
     def health(self) -> dict[str, dict[str, int]]:
         """How each build's processes do."""
@@ -305,7 +305,7 @@ class _Following:
     async def _look_into(self, number: int, one: Judged) -> Prospect:
         async with self._abreast:
             enough = Enough.of([*self._earlier, *self._known])
-            return await self._workers.look_into(one, enough, self._cuts(number, one.build))
+            return await self._workers.look_into(one, enough, self._witness(number, one.build))
 
     async def _deal_with(self, number: int, judged: list[Judged]) -> bool:
         """Whether it was done before anyone said stop: then a finding waits as it is for the run to go on."""
@@ -374,9 +374,19 @@ class _Following:
             self._full = True
             self._told.room("The store is as large as it may be.")
 
-    def _cuts(self, number: int, build: str) -> Shown:
-        """Keeps how a page gets smaller, for people who watch."""
+    def _witness(self, number: int, build: str) -> Witness:
+        """Keeps how a page gets smaller, for people, and all answers: what is broken off goes on from there."""
         steps = itertools.count()
+        fresh: dict[str, bool] = {}
+        written = time.monotonic()
+
+        def told(digest: str, answer: bool) -> None:
+            nonlocal written
+            fresh[digest] = answer
+            if time.monotonic() - written > SECONDS:
+                self._store.answered(self._run, number, build, fresh)
+                fresh.clear()
+                written = time.monotonic()
 
         def shown(step: Step, view: View) -> None:
             page = step.text.encode(step.coding)
@@ -384,7 +394,7 @@ class _Following:
             small = {name: blobs.add(encode(thumbnail(decode(png)))) for name, png in view.pictures}
             self._store.cut(self._run, number, build, next(steps), Cut(step.name, len(page), blobs.add(page), small))
 
-        return shown
+        return Witness(shown, told, self._store.answers(self._run, number, build))
 
     async def _forget_ahead(self, number: int) -> None:
         """What was made after a page is no longer wanted; the page itself stays where it is."""

@@ -19,6 +19,9 @@ class Source:
     size: int
     own: Sequence[Path] = ()
 
+    def larger(self, number: int, times: int) -> Case:
+        return self.case(number, self.size * times)
+
     def case(self, number: int, size: int = 0) -> Case:
         """Of another size than usual, if one is given."""
         seed = self.seed * 1_000_000 + number

@@ -17,11 +17,11 @@ from ..pixels import Measure
 from ..store import Finding
 from ..store.blobs import Blobs
 from ..triage.bisect import Visits
-from ..triage.reduce import Shown, Signature, Stale
+from ..triage.reduce import Signature, Stale, Witness
 from ..triage.stage import stale
 from ..wpt.export import reftest
 from .finding import Enough, Judged, Looking, Prospect, at_stage, placed
-from .guide import Guide, worth
+from .guide import Guide
 from .run import nothing_more
 from .source import Source
 
@@ -42,27 +42,26 @@ class UpdateHunt:
     # Others that a finding is tried in, to grade it.
     references: Sequence[Build] = ()
     renews: ClassVar[bool] = False
-    _weights: Mapping[str, int] = field(default_factory=lambda: USUAL, init=False)
     _guide: Guide = field(init=False)
 
     def __post_init__(self) -> None:
-        self._guide = Guide(self.source.pages, self.source.case)
+        self._guide = Guide(self.source.pages, self.source.larger, USUAL, self.operations)
 
     def more(self, number: int) -> bool:
         return True
 
     def case(self, number: int) -> Case:
-        case = self.source.case(number)
+        case = self._guide.case(number) if self.guided else self.source.case(number)
         assert case.seed is not None
-        return Updates(self.source.pages, self._weights).updated(case, case.seed, 1 + number % self.operations)
+        weights, count = USUAL, 1 + number % self.operations
+        if self.guided:
+            weights, count = self._guide.operations.weights, self._guide.count(number)
+        return Updates(self.source.pages, weights).updated(case, case.seed, count)
 
     def learn(self, known: Sequence[Finding], number: int) -> None:
         """Towards operations and features that bring something new, away from those that bring what is known."""
-        if not self.guided:
-            return
-        found = worth([finding for finding in known if finding.number < number], "operations")
-        self._weights = {kind: max(1, round(weight * found.get(kind, 1.0))) for kind, weight in USUAL.items()}
-        self._guide.learn(known, number)
+        if self.guided:
+            self._guide.learn(known, number)
 
     def settle(self, known: Sequence[Finding], told: Visits) -> AsyncIterator[Finding]:
         return nothing_more()
@@ -78,7 +77,7 @@ class UpdateHunt:
         pictures = [(name, seen[0].png) for name, seen in sides if seen and isinstance(seen[0], Shot)]
         return Judged(case, build.name, one.verdict, pictures)
 
-    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, shown: Shown) -> Prospect:
+    async def look_into(self, lab: Lab, judged: Judged, enough: Enough, witness: Witness) -> Prospect:
         build = next(one for one in self.builds if one.name == judged.build)
 
         async def more(case: Case) -> Mapping[str, object]:
@@ -92,7 +91,7 @@ class UpdateHunt:
 
         looking = Looking(
             lambda signature, case: _words(build, signature, case),
-            lambda case: self._judge(lab, build, case, once=True), more, crashes, shown, AHEAD,
+            lambda case: self._judge(lab, build, case, once=True), more, crashes, witness, AHEAD,
         )  # fmt: skip
         return await looking.into(Stale(lab, build, self.measure), judged, enough)
 

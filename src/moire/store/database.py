@@ -71,6 +71,13 @@ MIGRATIONS = (
       verdict TEXT NOT NULL, pictures TEXT NOT NULL, PRIMARY KEY (run, slot)
     ) WITHOUT ROWID;
     """,
+    # What reductions under way were told.
+    """
+    CREATE TABLE answers (
+      run INTEGER NOT NULL REFERENCES runs, number INTEGER NOT NULL, build TEXT NOT NULL, question TEXT NOT NULL,
+      answer INTEGER NOT NULL, PRIMARY KEY (run, number, build, question)
+    ) WITHOUT ROWID;
+    """,
 )
 
 

@@ -210,7 +210,7 @@ class Store:
         """A run that never came to anything."""
         with self._change() as db:
             db.execute("DELETE FROM checks WHERE finding IN (SELECT id FROM findings WHERE run = ?)", (run.id,))
-            own = [(table, "run") for table in ("trials", "steps", "moments", "findings", "pages")]
+            own = [(table, "run") for table in ("answers", "trials", "steps", "moments", "findings", "pages")]
             for table, column in (*own, ("runs", "id")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run.id,))
 
@@ -292,6 +292,9 @@ class Store:
                 " changed = excluded.changed",
                 row,
             )
+            if finding.state != "confirmed":
+                whose = (run.id, finding.number, finding.build)
+                db.execute("DELETE FROM answers WHERE run = ? AND number = ? AND build = ?", whose)
 
     def rewrite(self, id: int, details: Mapping[str, Any]) -> None:
         """A finding's details, by its number in the store."""
@@ -375,6 +378,16 @@ class Store:
             " FROM moments WHERE run = ?) WHERE (n - 1) % ? = 0 ORDER BY seconds"
         )
         return [(seconds, json.loads(facts)) for seconds, facts in self.query(query, run.id, every)]
+
+    def answered(self, run: Run, number: int, build: str, answers: Mapping[str, bool]) -> None:
+        """What a reduction was told, until there is a finding."""
+        rows = [(run.id, number, build, question, answer) for question, answer in answers.items()]
+        with self._change() as db:
+            db.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", rows)
+
+    def answers(self, run: Run, number: int, build: str) -> dict[str, bool]:
+        query = "SELECT question, answer FROM answers WHERE run = ? AND number = ? AND build = ?"
+        return {question: bool(answer) for question, answer in self.query(query, run.id, number, build)}
 
     def cut(self, run: Run, number: int, build: str, step: int, cut: Cut) -> None:
         """A step of a reduction; those of an earlier try that was broken off go when it begins anew."""

@@ -29,7 +29,7 @@ _OTHERS = (
     "SELECT checks.pictures AS words, run FROM checks JOIN findings ON findings.id = finding",
 )
 _STEPS = """SELECT '"' || page || '"' || pictures AS words, run FROM steps"""
-_OF_A_RUN = ("pages", "findings", "moments", "steps", "trials")
+_OF_A_RUN = ("pages", "findings", "moments", "steps", "trials", "answers")
 
 
 @dataclass(frozen=True, slots=True)

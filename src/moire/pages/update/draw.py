@@ -25,7 +25,7 @@ from ..source.html import VOID
 T = TypeVar("T")
 
 # How often each kind is drawn, against the others.
-USUAL: Mapping[str, int] = {
+USUAL: Mapping[str, float] = {
     "insert-node": 10, "delete-node": 10, "move-node": 10, "set-attribute": 10, "remove-attribute": 10,
     "toggle-class": 10, "set-style": 20, "set-text": 10, "insert-rule": 20, "delete-rule": 20, "focus": 10,
     "scroll": 10, "resize": 10, "open": 5, "close": 5, "set-value": 5, "set-checked": 5,
@@ -104,7 +104,7 @@ class _Page:
 class Updates:
     """A source of operations. `weights` say how often each kind is drawn."""
 
-    def __init__(self, pages: Pages, weights: Mapping[str, int] = USUAL) -> None:
+    def __init__(self, pages: Pages, weights: Mapping[str, float] = USUAL) -> None:
         self._pages = pages
         self._weights = {kind: weight for kind, weight in weights.items() if weight}
 

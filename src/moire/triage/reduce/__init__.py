@@ -4,7 +4,7 @@ from .command import Asked, Command
 from .differs import Differs
 from .disagrees import Disagrees
 from .judge import Judge, Never, View
-from .reduce import Reduced, Settings, Shown, Step, reduce
+from .reduce import Reduced, Settings, Step, Witness, reduce
 from .signature import Signature
 from .stale import Stale
 
@@ -17,10 +17,10 @@ __all__ = [
     "Never",
     "Reduced",
     "Settings",
-    "Shown",
     "Signature",
     "Stale",
     "Step",
     "View",
+    "Witness",
     "reduce",
 ]

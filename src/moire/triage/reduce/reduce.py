@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...nouns import Case
@@ -50,6 +50,16 @@ Shown = Callable[[Step, View], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Witness:
+    """Who follows a reduction: is shown its steps, is told each answer by the digest of its question, and has `known`
+    some since before it was broken off."""
+
+    shown: Shown = lambda step, view: None
+    told: Callable[[str, bool], None] = lambda digest, answer: None
+    known: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """`steady` is a page that was seen to fail several times in a row; `known` are answers of an earlier run by digest
     of the page; `told` hears every new one; `kept` hears every step that stays, `shown` the last of each pass with
@@ -57,7 +67,7 @@ class Settings:
 
     ahead: int = AHEAD
     steady: bool = False
-    known: dict[str, bool] = field(default_factory=dict)
+    known: Mapping[str, bool] = field(default_factory=dict)
     told: Callable[[str, bool], None] = lambda digest, answer: None
     kept: Callable[[Step], None] = lambda step: None
     asked: Callable[[str, int], None] = lambda name, size: None

@@ -39,6 +39,8 @@ class Search:
                 trail, wanted = self._look(step, text)
                 if not wanted:
                     return trail
+                # One that has ended keeps all that it saw.
+                self._dropped = [task for task in self._dropped if not task.done()]
                 for old in set(self._asked) - set(wanted):
                     self._dropped.append(self._asked.pop(old))
                     self._dropped[-1].cancel()
