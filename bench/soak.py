@@ -61,9 +61,22 @@ class Soak:
         )  # fmt: skip
 
     def begin(self) -> None:
+        """And wait until the hunt is at work: what has not begun cannot be disturbed."""
+        before = self.spent()
         self.start(
             *(("hunt", "--resume", NAME) if self.known() else (*self.hunt, "--name", NAME, "--pages", WITHOUT_END))
         )
+        assert self.process is not None
+        while self.spent() == before and self.process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(SOON)
+
+    def spent(self) -> float:
+        """Seconds that the hunt has been at work."""
+        if not self.known():
+            return 0.0
+        with Store(self.store) as store:
+            return store.run(NAME).seconds
 
     def known(self) -> bool:
         if not (self.store / "moire.sqlite").exists():
@@ -72,6 +85,9 @@ class Soak:
             return any(run.name == NAME for run in store.runs())
 
     def pages(self) -> int:
+        if not self.known():
+            # One that came to nothing before it was told to end is forgotten.
+            return 0
         with Store(self.store) as store:
             return store.next_page(store.run(NAME))
 
@@ -120,21 +136,17 @@ class Soak:
         return every
 
     def disturbed(self, seconds: float, every: float) -> int:
-        """Pages until then, from when there is a run."""
+        """Pages until then, and at least one."""
         faults = self.faulty()
         self.begin()
         assert self.process is not None
-        while not self.known() and self.process.poll() is None:
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(SOON)
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            assert self.process is not None
+        while time.monotonic() < end or not self.pages():
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(every)
             if self.process.poll() is not None:
                 self.begin()
-            else:
+            elif time.monotonic() < end:
                 fault = self.random.choice(sorted(faults))
                 faults[fault]()
                 self.faults[fault] += 1
@@ -150,13 +162,13 @@ class Soak:
             held.append(resident(self.process.pid))
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(LOOKS)
+        assert not self.process.returncode, (self.folder / "said.txt").read_text()
         return held
 
     def found(self, pages: int) -> list[tuple[object, ...]]:
         with Store(self.store) as store:
             every = store.findings(store.run(NAME))
-        # What a reduction has asked is learnt from.
-        told = ("page", "update", "unreduced", "questions")
+        told = ("page", "update", "unreduced")
         return [
             (one.number, one.build, one.state, one.signature, *(one.details.get(key) for key in told))
             for one in every
