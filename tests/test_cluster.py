@@ -156,6 +156,12 @@ async def test_clusters_that_are_none_get_a_sentence(address: str, monkeypatch: 
             pass
 
 
+def test_a_cluster_that_is_none_costs_one_sentence(tmp_path: Path) -> None:
+    words = ["hunt", "update", "chromium@156", "--cluster", "nonsense://x", "--store", tmp_path]
+    done = subprocess.run([*MOIRE, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+
+
 def test_real_browsers_on_workers(tmp_path: Path) -> None:
     """One page of four is shown otherwise since nesting came."""
     own = tmp_path / "pages"

@@ -388,9 +388,12 @@ async def _local(workers: int) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def _remote(address: str) -> AsyncIterator[Client]:
+    client = Client(address, asynchronous=True, timeout=ANSWER_SECONDS)
     try:
-        client = await Client(address, asynchronous=True, timeout=ANSWER_SECONDS)
+        await client
     except (OSError, ValueError, TypeError) as error:
+        # One that nobody closed tells of it on its own.
+        await client.close()
         words = str(error).strip().rstrip(".") or "no answer"
         raise UsageError(f"There is no cluster at {address}: {words}.", "Give its scheduler's address.") from None
     async with client:

@@ -194,9 +194,9 @@ def collect(store: Store, most: int = 0, forget: Sequence[Run] = (), *, dry: boo
         steps = 0
         kept = [run for run in store.runs() if run.id not in {one.id for one in forget}]
         gone = there.keys() - {name for run in kept for name in mentioned(store, run)}
-        size = store.bytes() + sum(there.values()) - sum(there[name] for name in gone)
-        if most and size > most:
-            steps, more = _expendable(store, there, size - most)
+        whole = size(store) - sum(there[name] for name in gone)
+        if most and whole > most:
+            steps, more = _expendable(store, there, whole - most)
             gone |= more
         freed = Freed(len(gone), sum(there[name] for name in gone), steps)
         if dry:
@@ -238,7 +238,9 @@ def _expendable(store: Store, there: Mapping[str, int], wanted: int) -> tuple[in
 
 
 def size(store: Store) -> int:
-    return store.bytes() + sum(size for _, size in store.blobs.names())
+    """With what bisections remember."""
+    memory = sum(file.stat().st_size for file in (store.folder / BISECT).rglob("*") if file.is_file())
+    return store.bytes() + memory + sum(size for _, size in store.blobs.names())
 
 
 @dataclass(frozen=True, slots=True)
