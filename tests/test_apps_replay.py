@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
@@ -319,6 +320,8 @@ def test_from_the_command_line_to_the_report(tmp_path: Path) -> None:
     assert found.returncode == 1, found.stderr
     (one,) = json.loads(found.stdout)["differences"]
     assert (one["kind"], one["build"]) == ("text", "firefox@153")
+    # Another application, or another browser, may be right to do the same.
+    assert one["signature"].endswith(f" in firefox at {urlsplit(url).netloc}")
     report = json.loads((out / "report.json").read_text())
     (finding,) = report["findings"]
     assert finding["boxes"] and set(finding["pictures"]) == {"chromium@156", "firefox@153"}

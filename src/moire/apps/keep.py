@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..pixels import decode, figures, visible
 from ..store import Finding, PageRow, Run, Store
@@ -23,14 +24,19 @@ def keep(store: Store, run: Run, one: Compared) -> list[Finding]:
     trace = store.blobs.add(written(one.trace).encode())
     made: list[Finding] = []
     for issue in one.issues:
-        again = (one.other.build, issue.signature) in known
+        name = _name(one, issue)
         details = {**_details(store, one, issue), "trace": trace}
-        state: Any = "duplicate" if again else "example"
-        made.append(Finding(number, one.other.build, state, "different", issue.signature, details))
+        state: Any = "duplicate" if (one.other.build, name) in known else "example"
+        made.append(Finding(number, one.other.build, state, "different", name, details))
         store.keep(run, made[-1])
-        known.add((one.other.build, issue.signature))
+        known.add((one.other.build, name))
         number += 1
     return made
+
+
+def _name(one: Compared, issue: Issue) -> str:
+    """What is accepted in one application and browser is accepted there, in all versions, and nowhere else."""
+    return f"{issue.signature} in {one.other.build.partition('@')[0]} at {urlsplit(one.trace.url).netloc}"
 
 
 def rows(first: int, one: Compared) -> list[PageRow]:
