@@ -30,7 +30,7 @@ from moire.pages.spec import web
 from moire.pages.update import still
 from moire.pages.update.convert import converted
 from moire.pages.update.draw import USUAL, Updates
-from moire.pages.update.script import final, loading
+from moire.pages.update.script import at_once, final, loading
 from moire.pixels import decode, encode, measure
 from moire.store import Finding
 from moire.store.blobs import Blobs
@@ -105,6 +105,25 @@ def test_every_operation_is_read_as_it_is_written() -> None:
 def test_operations_that_are_none_get_a_sentence(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         read(text)
+
+
+async def test_a_fresh_page_is_never_laid_out_before_its_operations(chromium: Build) -> None:
+    """This one is laid out otherwise afterwards, however often one looks."""
+    style = (
+        "*{offset-path:shape(nonzero from top 1px left 10%, smooth by 10% 100%, line to top 100px left 0%) stroke-box}"
+    )
+    rows = "<th></th><tr><button></button><td></td><tbody id=e></tbody></tr><td><ul><li></li></ul></td>"
+    page = f'<!DOCTYPE html><style>{style}</style><table width="50%">{rows}</table>'
+    grown = operation("insert-node", target="#e", position="afterbegin", html="&<td>x</td>")
+    case = Case(page.encode(), update=(grown,))
+
+    async def place(tab: Tab) -> float:
+        await tab.show(case, at_once(case.update))
+        return float(await tab.evaluate("document.querySelector('tr').getBoundingClientRect().x"))
+
+    async with Lab([chromium]) as lab:
+        seen = await asyncio.gather(*(lab.warm(chromium, case, place) for _ in range(200)))
+    assert len({*seen}) == 1 and seen[0]
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -86,6 +87,8 @@ _SHOT: Params = {
     "optimizeForSpeed": True,
 }
 _CLEAN = "scrollTo({left: 0, top: 0, behavior: 'instant'}); document.adoptedStyleSheets = []; true"
+# What a page calls its own may be called like what a document can do.
+_WRITE = "(own => {{ own.open.call(document); own.write.call(document, {}); own.close.call(document); }})(Document.prototype)"
 _SHOT_ON_DEMAND: Params = {"format": "png", "optimizeForSpeed": True}
 # A page that has just come may have nothing to show in its first frames.
 _SHOT_FRAMES = 5
@@ -484,19 +487,19 @@ class ChromiumTab(Scripted):
         """Only where frames are drawn on demand is it sure that nothing of the page is drawn before its time."""
         if not self._on_demand:
             raise Unsupported("frames are drawn at any time")
-        html = case.html.decode("utf-8")
-        wanted: Params = {"expression": at_once, "returnByValue": True, "awaitPromise": True}
+        html = json.dumps(case.html.decode("utf-8"))
+        # In one go: between two commands, the browser may lay out what there is by then.
+        written = f"(() => {{ {_WRITE.format(html)}; return {at_once or 'null'}; }})()"
         answers = [
             # The document stays, with what was done to it.
             self._send("Runtime.evaluate", {"expression": _CLEAN}),
-            self._send("Page.setDocumentContent", {"frameId": self._frame, "html": html}),
-            *([self._send("Runtime.evaluate", wanted)] if at_once else []),
+            self._send("Runtime.evaluate", {"expression": written, "returnByValue": True, "awaitPromise": True}),
         ]
         try:
-            *_, value = [await self._first(answer) for answer in answers]
+            _, value = [await self._first(answer) for answer in answers]
         except CommandFailed as error:
             raise Untestable(f"the page cannot be shown: {error.message}") from None
-        return _value(value) if at_once else None
+        return _value(value)
 
     async def frame(self) -> None:
         if self._on_demand:
