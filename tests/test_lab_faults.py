@@ -19,7 +19,10 @@ import pytest
 from conftest import build, descendants, running
 from moire.browsers import shelf
 from moire.browsers.drivers import chromium as chromium_driver
+from moire.browsers.drivers.base import Tab, Unsupported
 from moire.browsers.lab import Lab, LabOptions
+from moire.browsers.launch import TRIES, Launcher
+from moire.browsers.network import Network
 from moire.nouns import Build, Case, Failure, LaunchError, MoireError, Shot
 from moire.pages.simple import page
 
@@ -255,3 +258,43 @@ async def test_ctrl_c_in_the_middle_leaves_nothing(chromium: Build) -> None:
 
 def test_the_engines_under_test_are_here() -> None:
     assert all(build(name).path for name in ENGINES) and shutil.which("Xvfb")
+
+
+async def test_a_blow_does_not_send_a_page_the_long_way() -> None:
+    """The shorter way may show something else than a navigation: which of the two it is must not be chance."""
+    engine = build("chromium@156")
+    struck: list[int] = []
+
+    async def job(tab: Tab) -> str:
+        if not struck:
+            struck.append(leaders("--enable-begin-frame-control")[0])
+            os.kill(struck[0], signal.SIGKILL)
+        return str(await tab.show(Case(b"<!DOCTYPE html><p>x"), "document.body.textContent"))
+
+    async with Lab([engine], LabOptions(processes=1)) as lab:
+        assert await lab.warm(engine, Case(b"<!DOCTYPE html>"), job) == "x" and struck
+
+
+async def test_a_browser_that_starts_badly_once_is_not_taken_for_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = build("chromium@156")
+    answers: list[str | LaunchError] = []
+
+    async def launch(*_: object, on_demand: bool = False) -> str:
+        assert on_demand
+        answer = answers.pop(0)
+        if isinstance(answer, str):
+            return answer
+        raise answer
+
+    monkeypatch.setattr(chromium_driver.ChromiumBrowser, "launch", launch)
+    bad = LaunchError("It was killed.")
+    launcher = Launcher(Network("127.0.0.1:1", "127.0.0.1:2", False, False))
+    answers[:] = [bad] * TRIES
+    with pytest.raises(Unsupported):
+        await launcher.launch(engine, screening=True)
+    answers[:] = [bad, "a browser"]
+    assert await launcher.launch(engine, screening=True) == "a browser"
+    # From then on, it can.
+    answers[:] = [bad]
+    with pytest.raises(LaunchError):
+        await launcher.launch(engine, screening=True)

@@ -162,11 +162,20 @@ class Station:
         # Frames on demand are drawn at a scale of 1, whatever is asked for.
         crew = self._screening if case.environment.scale == 1 else self._crew
         try:
-            async with crew.lease() as process:
-                return await self._attempt(process, show, deadline or self._lab.options.deadline)
+            return await self._short(crew, show, deadline or self._lab.options.deadline)
         except Unsupported:
             self._screening = self._crew
             return await self._screen(case, job, deadline)
+
+    async def _short(self, crew: Crew, work: Callable[[Process], Awaitable[T]], seconds: float) -> T:
+        """By a path that is shorter than a navigation, and may show something else: what befalls a browser on it from
+        elsewhere must not decide which of the two it is."""
+        try:
+            async with crew.lease() as process:
+                return await self._attempt(process, work, seconds)
+        except (_Hung, TabCrashed, BrowserGone, Disturbed):
+            async with crew.lease() as process:
+                return await self._attempt(process, work, seconds)
 
     async def warm(self, case: Case, job: Job[T]) -> T | None:
         environment = case.environment
@@ -179,8 +188,7 @@ class Station:
             return None
         try:
             crew = self._alone if case.focuses and self._screening is self._crew else self._screening
-            async with crew.lease() as process:
-                return await self._attempt(process, work, self._lab.options.deadline)
+            return await self._short(crew, work, self._lab.options.deadline)
         except Unsupported:
             self._warms = False
             return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ..nouns import Build
+from ..nouns import Build, LaunchError
 from .drivers.base import Browser, Unsupported
 from .drivers.chromium import ChromiumBrowser
 from .drivers.command import CommandBrowser
@@ -13,12 +13,17 @@ from .drivers.webdriver import WebDriverBrowser
 from .drivers.webkit import WebKitBrowser
 from .network import Network
 
+# Of a browser that is to draw frames on demand and does not: it may have been disturbed.
+TRIES = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
     """Starts browsers that may reach `network` and nothing else."""
 
     network: Network
+    # Builds that were seen to draw frames on demand.
+    _able: set[Build] = field(default_factory=set, init=False)
 
     async def launch(self, build: Build, *, screening: bool = False) -> Browser:
         """Raises LaunchError, with nothing left behind, when it cannot.
@@ -27,8 +32,10 @@ class Launcher:
         build has that: Unsupported says so.
         """
         match build.engine:
+            case "chromium" if screening:
+                return await self._screening(build)
             case "chromium":
-                return await ChromiumBrowser.launch(build, self.network, on_demand=screening)
+                return await ChromiumBrowser.launch(build, self.network)
             case _ if screening:
                 raise Unsupported("every tab of this engine screens alike")
             case "firefox":
@@ -39,3 +46,16 @@ class Launcher:
                 return await WebDriverBrowser.launch(build, self.network)
             case "command":
                 return await CommandBrowser.launch(build)
+
+    async def _screening(self, build: Build) -> Browser:
+        """Pages are judged by the same path throughout: a build that can screen once can."""
+        for _ in range(TRIES):
+            try:
+                browser = await ChromiumBrowser.launch(build, self.network, on_demand=True)
+            except LaunchError:
+                if build in self._able:
+                    raise
+            else:
+                self._able.add(build)
+                return browser
+        raise Unsupported("the build does not start with frames on demand")

@@ -11,8 +11,9 @@ import click
 from ..nouns import Exit
 from ..store import Store, upkeep
 from ..store.database import Damaged
+from ..store.salvage import salvage
 from . import hunting, options
-from .progress import counting
+from .progress import counting, waiting
 from .runs import runs
 
 
@@ -64,23 +65,34 @@ def verify(store: Path, repair: bool, as_json: bool) -> int:
             raise
         looked = None
     if looked is None or (repair and looked.damage):
-        old, counts = upkeep.salvage(store)
+        with waiting("reading what can be read"):
+            old, counts = salvage(store)
         rows = ", ".join(f"{n} {table}" for table, n in counts.items() if n)
         said.append(f"The database was damaged; {rows} could be read. What it was is {old}.")
+        said.append("`moire runs gc` spares what that names, until it is taken away.")
         looked = _looked(store)
     said += [f"The database is damaged: {one}." for one in looked.damage]
     said += [f"Finding {id} has lost {len(names)} of its files." for id, names in looked.lost.items()]
-    if repair and looked.lost:
+    said += [f"{name} has lost what it was begun with, and cannot go on." for name in looked.runs_lost]
+    if looked.wrong:
+        said.append(f"{len(looked.wrong)} files are not what they were.")
+    if repair and not (looked.damage or looked.sound):
         with Store(store, make=False) as kept:
             upkeep.mend(kept, looked)
-        said.append("Findings say now what they have lost.")
+        said.append("Damaged files are gone, so that the same can be kept again, and findings say what they have lost.")
     notes = [f"{name} was broken off: `moire runs resume {name} --store {store}`." for name in looked.broken_off]
     files, count = looked.unnamed
     if files:
         notes.append(f"{files} files ({words(count)}) are of no run: `moire runs gc --store {store}`.")
-    sound = not looked.damage and (repair or not looked.lost)
+    sound = not looked.damage and (repair or looked.sound)
     if as_json:
-        facts = {"sound": sound, "said": said, "damage": looked.damage, "lost": looked.lost}
+        facts = {
+            "sound": sound,
+            "said": said,
+            "damage": looked.damage,
+            "lost": looked.lost,
+            "runs_lost": looked.runs_lost,
+        }
         facts |= {"unnamed": {"files": files, "bytes": count}, "broken_off": looked.broken_off}
         click.echo(json.dumps(facts, indent=1))
     else:

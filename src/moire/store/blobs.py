@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .database import NoRoom, StoreError
 
-_LOST = "It is a part of a run: put it back from a copy, or hunt again."
+_LOST = "It is a part of a run: put it back from a copy, or run `moire runs verify --repair`."
 _PART = ".part"
 _NAME = re.compile("[0-9a-f]{40}")
 

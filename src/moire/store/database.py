@@ -10,6 +10,7 @@ from pathlib import Path
 from ..home import locked
 from ..nouns import MoireError
 
+DATABASE = "moire.sqlite"
 # "Moir", so that a file says whose it is.
 APPLICATION = 0x4D6F6972
 # Seconds that one writer waits for another.
@@ -81,6 +82,11 @@ MIGRATIONS = (
 )
 
 
+def text(data: bytes) -> str:
+    """One letter that is damaged does not cost the rest."""
+    return data.decode("utf-8", "replace")
+
+
 class StoreError(MoireError):
     """The store cannot be used as it is."""
 
@@ -106,11 +112,15 @@ def told(place: Path) -> Iterator[None]:
             raise StoreError(f"{place} is in use by another run.", "Wait for it to end.") from None
         if "full" in str(error):
             raise NoRoom(f"There is no room for {place}.", "Make room, then resume the run.") from None
+        if any(words in str(error) for words in ("no such", "malformed", "already exists")):
+            raise damaged(place, error) from None
         raise StoreError(f"{place} cannot be used: {error}.", _PERMISSIONS) from None
     except sqlite3.DatabaseError as error:
-        raise Damaged(
-            f"{place} is damaged: {error}.", f"Run `moire runs verify --repair --store {place.parent}`."
-        ) from None
+        raise damaged(place, error) from None
+
+
+def damaged(place: Path, how: object) -> Damaged:
+    return Damaged(f"{place} is damaged: {how}.", f"Run `moire runs verify --repair --store {place.parent}`.")
 
 
 def opened(place: Path) -> sqlite3.Connection:
@@ -121,6 +131,7 @@ def opened(place: Path) -> sqlite3.Connection:
             # what follows.
             with locked(place.with_name(".opening.lock")):
                 connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None)
+                connection.text_factory = text
                 try:
                     _up_to_date(connection, place)
                 except BaseException:

@@ -25,7 +25,7 @@ def note(store: Store, kind: str) -> str:
     counts: Counter[tuple[str, str]] = Counter()
     noted = []
     for *row, words in store.query(query, kind):
-        details: Mapping[str, Any] = json.loads(words)
+        details: Mapping[str, Any] = store.parsed(words)
         row[-1] = details.get("found_as", row[-1])
         alike = (row[-1], details.get("rough", ""))
         counts[alike] += 1

@@ -20,10 +20,10 @@ from ..home import locked
 from ..nouns import UsageError
 from .blobs import Blobs
 from .claim import Claim
-from .database import opened, told
+from .database import DATABASE, Damaged, damaged, opened, told
 from .records import Check, Cut, Finding, PageRow, Row, Run, State, Triage, Trial
+from .salvage import kept_aside
 
-DATABASE = "moire.sqlite"
 BLOBS = "blobs"
 # What bisections of a store's runs have seen, each run in a folder of its own.
 BISECT = "bisect"
@@ -82,6 +82,11 @@ class Store:
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = folder
         self.place = folder / DATABASE
+        if not self.place.exists() and (aside := kept_aside(folder)):
+            words = f"{self.place} was being made anew, and is not there."
+            raise Damaged(words, f"Rename {aside[-1]} to that, and run `moire runs verify --repair`.")
+        if self.place.exists() and not self.place.stat().st_size and any((folder / BLOBS).glob("*/*")):
+            raise Damaged(f"{self.place} is empty, and there is content beside it.", "Put it back from a copy.")
         if not make and not self.place.exists():
             raise UsageError(f"There are no runs in {folder}.", "Hunt first, or give --store the folder that has them.")
         try:
@@ -118,6 +123,13 @@ class Store:
     def query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with told(self.place):
             return self._db.execute(query, values).fetchall()
+
+    def parsed(self, words: str) -> Any:
+        """What a column has as JSON."""
+        try:
+            return json.loads(words)
+        except ValueError:
+            raise damaged(self.place, "a row makes no sense") from None
 
     # Runs
 
@@ -162,7 +174,7 @@ class Store:
 
     def runs(self) -> list[Run]:
         rows = self.query("SELECT id, name, kind, settings, begun, seconds, state, notes FROM runs ORDER BY id")
-        return [Run(i, n, k, json.loads(s), b, t, st, json.loads(no)) for i, n, k, s, b, t, st, no in rows]
+        return [Run(i, n, k, self.parsed(s), b, t, st, self.parsed(no)) for i, n, k, s, b, t, st, no in rows]
 
     def run(self, name: str) -> Run:
         found = self.runs()
@@ -310,7 +322,7 @@ class Store:
         some = ", ".join(f"'{name}', json_extract(details, '$.{name}')" for name in only)
         columns = f"number, build, state, kind, signature, {f'json_object({some})' if only else 'details'}"
         rows = self.query(f"SELECT {columns} FROM findings WHERE run = ? ORDER BY number, build", run.id)
-        found = [Finding(n, b, st, k, sig, json.loads(details)) for n, b, st, k, sig, details in rows]
+        found = [Finding(n, b, st, k, sig, self.parsed(details)) for n, b, st, k, sig, details in rows]
         if not only:
             return found
         return [replace(one, details={k: v for k, v in one.details.items() if v is not None}) for one in found]
@@ -327,7 +339,7 @@ class Store:
         columns = "runs.name, number, build, findings.state, findings.kind, signature, details"
         query = f"SELECT {columns} FROM findings JOIN runs ON runs.id = run WHERE findings.id = ?"
         for name, n, b, st, k, sig, details in self.query(query, id):
-            return name, Finding(n, b, st, k, sig, json.loads(details))
+            return name, Finding(n, b, st, k, sig, self.parsed(details))
         raise UsageError(f"There is no finding {id}.", "`moire runs show RUN --json` has them all.")
 
     def rows(self, run: Run) -> Iterator[Row]:
@@ -377,7 +389,7 @@ class Store:
             "SELECT seconds, facts FROM (SELECT seconds, facts, row_number() OVER (ORDER BY seconds DESC) AS n"
             " FROM moments WHERE run = ?) WHERE (n - 1) % ? = 0 ORDER BY seconds"
         )
-        return [(seconds, json.loads(facts)) for seconds, facts in self.query(query, run.id, every)]
+        return [(seconds, self.parsed(facts)) for seconds, facts in self.query(query, run.id, every)]
 
     def answered(self, run: Run, number: int, build: str, answers: Mapping[str, bool]) -> None:
         """What a reduction was told, until there is a finding."""
@@ -400,7 +412,7 @@ class Store:
     def cuts(self, run: Run, number: int, build: str) -> list[Cut]:
         query = "SELECT name, bytes, page, pictures FROM steps WHERE run = ? AND number = ? AND build = ? ORDER BY step"
         rows = self.query(query, run.id, number, build)
-        return [Cut(name, size, page, json.loads(pictures)) for name, size, page, pictures in rows]
+        return [Cut(name, size, page, self.parsed(pictures)) for name, size, page, pictures in rows]
 
     def tried(self, run: Run, trial: Trial) -> None:
         pictures = {name: b64encode(png).decode() for name, png in trial.pictures.items()}
@@ -414,7 +426,7 @@ class Store:
             "SELECT slot, number, build, verdict, pictures FROM trials WHERE run = ? ORDER BY number, slot", run.id
         )
         return [
-            Trial(slot, n, build, verdict, {name: b64decode(png) for name, png in json.loads(pictures).items()})
+            Trial(slot, n, build, verdict, {name: b64decode(png) for name, png in self.parsed(pictures).items()})
             for slot, n, build, verdict, pictures in rows
         ]
 
@@ -450,4 +462,4 @@ class Store:
 
     def checks(self, id: int) -> list[Check]:
         query = "SELECT builds, verdict, reason, pictures, made FROM checks WHERE finding = ? ORDER BY made"
-        return [Check(json.loads(b), v, r, json.loads(p), m) for b, v, r, p, m in self.query(query, id)]
+        return [Check(self.parsed(b), v, r, self.parsed(p), m) for b, v, r, p, m in self.query(query, id)]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..nouns import UsageError
-from .database import StoreError, opened
+from .database import damaged
 from .records import Run
-from .runs import BISECT, DATABASE, Store
+from .runs import BISECT, Store
+from .salvage import kept_aside, misread
 
 # Called with how much of the work is done, and how much there is.
 Progress = Callable[[int, int], None]
 # Whatever may be the name of something that is kept by content.
 _NAME = re.compile('"([0-9a-f]{40})"')
+_NAMES = re.compile(_NAME.pattern.encode())
 # All that names such things, and the run it is of; a finding's brief says nothing that its details do not.
 _OTHERS = (
     "SELECT settings AS words, id AS run FROM runs",
@@ -29,43 +27,54 @@ _OTHERS = (
     "SELECT checks.pictures AS words, run FROM checks JOIN findings ON findings.id = finding",
 )
 _STEPS = """SELECT '"' || page || '"' || pictures AS words, run FROM steps"""
-_OF_A_RUN = ("pages", "findings", "moments", "steps", "trials", "answers")
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
     """`damage` is the database's, a sentence each. `lost` is what findings name and is not there as it was, by
-    finding; `unnamed` is what nobody names, in files and bytes."""
+    finding, and `runs_lost` what runs were begun with, by run; `wrong` is all content that is not what its name says;
+    `unnamed` is what nobody names, in files and bytes."""
 
     damage: Sequence[str]
     lost: Mapping[int, Sequence[str]]
     unnamed: tuple[int, int]
     broken_off: Sequence[str]
+    runs_lost: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    wrong: Sequence[str] = ()
 
     @property
     def sound(self) -> bool:
-        return not self.damage and not self.lost
+        return not (self.damage or self.lost or self.runs_lost or self.wrong)
 
 
 def look_over(store: Store, told: Progress = lambda done, of: None) -> Looked:
     """Read all of a store, and compare all content with its name."""
     damage = [str(row[0]) for row in store.query("PRAGMA integrity_check") if row[0] != "ok"]
     damage += [f"{table} has a row of no run" for table, *_ in store.query("PRAGMA foreign_key_check")]
+    damage += misread(store.query)
+    if damage:
+        # Nothing that is said by it can be relied on.
+        return Looked(damage, {}, (0, 0), [])
     there = dict(store.blobs.names())
     wrong = set()
     for n, name in enumerate(there):
         if not store.blobs.sound(name):
             wrong.add(name)
         told(n + 1, len(there))
-    lost = {
-        id: sorted({name for name in named(json.loads(details)) if name not in there or name in wrong})
-        for id, details in store.query("SELECT id, details FROM findings")
-    }
+
+    def gone(names: Iterable[str]) -> list[str]:
+        return sorted({name for name in names if name not in there or name in wrong})
+
+    findings = store.query("SELECT id, details FROM findings")
+    lost = {id: gone(named(store.parsed(details))) for id, details in findings}
+    begun = store.query("SELECT name, settings FROM runs")
+    runs_lost = {name: gone(_NAME.findall(settings)) for name, settings in begun}
     unnamed = there.keys() - mentioned(store)
     broken = [run.name for run in store.runs() if store.state(run) == "broken off"]
     return Looked(
         damage, {id: names for id, names in lost.items() if names},
         (len(unnamed), sum(there[name] for name in unnamed)), broken,
+        {name: names for name, names in runs_lost.items() if names}, tuple(sorted(wrong)),
     )  # fmt: skip
 
 
@@ -95,7 +104,7 @@ def mend(store: Store, looked: Looked) -> None:
     """Findings say what of theirs is lost, and nothing names it any more; damaged content is taken away, so that the
     same content can be kept again."""
     with store.claim.alone():
-        for name in {name for names in looked.lost.values() for name in names}:
+        for name in looked.wrong:
             store.blobs.remove(name)
         for id, gone in looked.lost.items():
             _, finding = store.finding(id)
@@ -118,67 +127,6 @@ def _without(details: Mapping[str, Any], gone: Sequence[str]) -> dict[str, Any]:
     return left
 
 
-def salvage(folder: Path) -> tuple[Path, dict[str, int]]:
-    """What can be read of a damaged database becomes a new one. Where the damaged one is kept, and how many rows of
-    each table that was."""
-    place = folder / DATABASE
-    fresh, old = place.with_name(f"{DATABASE}.new"), _free(place.with_name(f"{DATABASE}.damaged"))
-    fresh.unlink(missing_ok=True)
-    counts: dict[str, int] = {}
-    with closing(opened(fresh)) as new, closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True)) as damaged:
-        new.execute("PRAGMA foreign_keys = OFF")
-        new.execute("BEGIN")
-        for table in ("runs", *_OF_A_RUN, "triage", "checks"):
-            columns = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
-            rows = list(_readable(damaged, table, columns, _keys(new, table)))
-            marks = ", ".join("?" * len(columns))
-            new.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
-            counts[table] = new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for table in _OF_A_RUN:
-            new.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)")
-        new.execute("DELETE FROM checks WHERE finding NOT IN (SELECT id FROM findings)")
-        new.execute("COMMIT")
-        new.execute("PRAGMA journal_mode = DELETE")
-    if not counts["runs"]:
-        fresh.unlink()
-        raise StoreError(f"Nothing of {place} can be read.", "Put it back from a copy, or give --store another folder.")
-    for suffix in ("", "-wal", "-shm"):
-        part = place.with_name(f"{DATABASE}{suffix}")
-        if part.exists():
-            part.rename(old.with_name(f"{old.name}{suffix}"))
-    fresh.rename(place)
-    return old, counts
-
-
-def _free(place: Path) -> Path:
-    return next(one for n in range(1, 10_000) if not (one := place.with_name(f"{place.name}-{n}")).exists())
-
-
-def _keys(db: sqlite3.Connection, table: str) -> list[str]:
-    rows = [(row[5], row[1]) for row in db.execute(f"PRAGMA table_info({table})") if row[5]]
-    return [name for _, name in sorted(rows)]
-
-
-def _readable(
-    db: sqlite3.Connection, table: str, columns: Sequence[str], keys: Sequence[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Rows from the beginning up to what cannot be read, and from the end back to it."""
-    try:
-        there = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
-    except sqlite3.DatabaseError:
-        return
-    if not there:
-        return
-    words = ", ".join(name if name in there else "''" for name in columns)
-    for way in ("ASC", "DESC"):
-        order = ", ".join(f"{key} {way}" for key in keys)
-        try:
-            yield from db.execute(f"SELECT {words} FROM {table} ORDER BY {order}")
-            return
-        except sqlite3.DatabaseError:
-            continue
-
-
 @dataclass(frozen=True, slots=True)
 class Freed:
     files: int
@@ -190,10 +138,15 @@ def collect(store: Store, most: int = 0, forget: Sequence[Run] = (), *, dry: boo
     """Take away what nobody names; if the store is still larger than `most` bytes (0: however large), the steps of
     reductions go too, the oldest first. Findings never go, but for those of runs that are to be forgotten."""
     with store.claim.alone():
+        if found := misread(store.query):
+            # What a row named that makes no sense is not known.
+            raise damaged(store.place, "; ".join(found))
         there = dict(store.blobs.names())
         steps = 0
         kept = [run for run in store.runs() if run.id not in {one.id for one in forget}]
-        gone = there.keys() - {name for run in kept for name in mentioned(store, run)}
+        # What a database named that was made anew may still be wanted.
+        aside = {name for file in kept_aside(store.folder) for name in _NAMES.findall(file.read_bytes())}
+        gone = there.keys() - {name for run in kept for name in mentioned(store, run)} - {*map(bytes.decode, aside)}
         whole = size(store) - sum(there[name] for name in gone)
         if most and whole > most:
             steps, more = _expendable(store, there, whole - most)
@@ -223,7 +176,7 @@ def _expendable(store: Store, there: Mapping[str, int], wanted: int) -> tuple[in
         for (words,) in store.query(f"SELECT words FROM ({query})"):
             left.update(_NAME.findall(words))
     rows = store.query("SELECT page, pictures FROM steps ORDER BY run, number, build, step")
-    own = [[page, *json.loads(pictures).values()] for page, pictures in rows]
+    own = [[page, *store.parsed(pictures).values()] for page, pictures in rows]
     gone: set[str] = set()
     freed = 0
     for n, names in enumerate(own):

@@ -88,7 +88,10 @@ _SHOT: Params = {
 }
 _CLEAN = "scrollTo({left: 0, top: 0, behavior: 'instant'}); document.adoptedStyleSheets = []; true"
 # What a page calls its own may be called like what a document can do.
-_WRITE = "(own => {{ own.open.call(document); own.write.call(document, {}); own.close.call(document); }})(Document.prototype)"
+_WRITE = (
+    "(own => {{ own.open.call(document); own.write.call(document, {}); own.close.call(document); }})"
+    "(Document.prototype)"
+)
 _SHOT_ON_DEMAND: Params = {"format": "png", "optimizeForSpeed": True}
 # A page that has just come may have nothing to show in its first frames.
 _SHOT_FRAMES = 5
@@ -144,7 +147,7 @@ class ChromiumBrowser:
 
     @classmethod
     async def launch(cls, build: Build, network: Network, *, on_demand: bool = False) -> ChromiumBrowser:
-        """With `on_demand`, tabs can `screen` and nothing else, one tab at a time, and fast; a build that
+        """With `on_demand`, tabs can `screen` and nothing else, one tab at a time, and fast; a build that says that it
         cannot draw frames on demand raises Unsupported."""
         assert build.path is not None
         folder = scratch("chromium")
@@ -188,16 +191,16 @@ class ChromiumBrowser:
                 if SHOWN in build.flags and kind.startswith("Headless"):
                     raise without(build)
                 await connection.call("Target.setDiscoverTargets", {"discover": True})
+                if on_demand and not kind.startswith("Headless"):
+                    raise Unsupported("only headless shells draw frames on demand")
             if on_demand:
                 await browser._try_on_demand()
         except Unsupported:
             await browser.close()
             raise
-        except (BrowserGone, CommandFailed, TimeoutError) as error:
+        except (BrowserGone, TabCrashed, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
             await browser.close()
-            if on_demand:
-                raise Unsupported("the build does not start with frames on demand") from None
             raise would_not_start(build, words[-1] if words else error) from None
         except (asyncio.CancelledError, UsageError):
             await browser.close()
@@ -205,16 +208,13 @@ class ChromiumBrowser:
         return browser
 
     async def _try_on_demand(self) -> None:
-        """Only the headless shell has it, and nothing but trying tells whether a build is one."""
-        try:
-            async with asyncio.timeout(ON_DEMAND_SECONDS):
-                tab = await self.open(Environment())
-                picture = await tab.screen(Case(b"<!DOCTYPE html><p>a"), "")
-                await tab.close()
-        except (BrowserGone, CommandFailed, TabCrashed, TimeoutError):
-            picture = None
+        """Nothing but trying tells whether a build can."""
+        async with asyncio.timeout(ON_DEMAND_SECONDS):
+            tab = await self.open(Environment())
+            picture = await tab.screen(Case(b"<!DOCTYPE html><p>a"), "")
+            await tab.close()
         if picture is None:
-            raise Unsupported("the build cannot draw frames on demand")
+            raise BrowserGone("it draws no frame")
 
     def _heard(self, method: str, params: Params) -> None:
         if method == "Target.targetCrashed":
