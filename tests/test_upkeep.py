@@ -190,6 +190,11 @@ def test_nothing_is_taken_away_while_a_run_adds(tmp_path: Path) -> None:
             assert upkeep.collect(store).files == 1
             with Store(tmp_path) as other, pytest.raises(UsageError, match="is writing"):
                 upkeep.collect(other)
+            # One that waits for room lets others make it.
+            with store.claim.aside(), Store(tmp_path) as other:
+                upkeep.collect(other)
+            with Store(tmp_path) as other, pytest.raises(UsageError, match="is writing"):
+                upkeep.collect(other)
         with Store(tmp_path) as other:
             assert upkeep.collect(other).files == 0
 
@@ -208,8 +213,10 @@ def test_stores_are_put_together(tmp_path: Path) -> None:
         (theirs.folder / "bisect" / "same-name" / "seen").write_text("x")
     done = moire("runs", "merge", tmp_path / "theirs", "--store", tmp_path / "mine")
     assert done.stdout == "same-name is here as same-name-2.\nother is here as other.\n", done.stderr
+    with Store(tmp_path / "theirs") as theirs:
+        theirs.done(theirs.run("other"), [PageRow(7, "b", "same")], 1.0)
     again = moire("runs", "merge", tmp_path / "theirs", "--store", tmp_path / "mine", "--json")
-    assert [one["name"] for one in json.loads(again.stdout)] == ["", ""]
+    assert [(one["name"], one["behind"]) for one in json.loads(again.stdout)] == [("", ""), ("", "other")]
     with Store(tmp_path / "mine") as mine, Store(tmp_path / "theirs") as theirs:
         assert [one.name for one in mine.runs()] == ["same-name", "same-name-2", "other"]
         run = mine.run("same-name-2")

@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -193,14 +193,19 @@ def go(
                 with waiting("getting pages ready"):
                     begin.check_pages(known.settings, hunt)
             store.going(known, "running")
-            run(_hunt(store, known, hunt, builds, means))
+            done = run(_hunt(store, known, hunt, builds, means))
         finally:
             if not store.next_page(known) and not store.findings(known):
                 store.forget(known)
         # Also when the hunt is broken off in order: what was found so far is worth a report.
         if store.next_page(known) or store.findings(known):
-            index = write(store, store.run(known.name), place)
+            with waiting("writing the report"):
+                index = write(store, store.run(known.name), place)
     if index is None:
+        with suppress(OSError):
+            place.rmdir()
+        if done:
+            raise MoireError("The time was over before the first page.", "Give --time more.")
         raise KeyboardInterrupt
     found = store.findings(known)
     kinds = len({one.signature for one in found})
@@ -263,7 +268,8 @@ def bad(store: Store, known: Run) -> bool:
     )
 
 
-async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], means: Means) -> None:
+async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], means: Means) -> bool:
+    """Whether it came to its end."""
     begun = time.monotonic()
     done = False
     budget = begin.budget(known.settings)
@@ -321,6 +327,7 @@ async def _hunt(store: Store, known: Run, hunt: Hunt, builds: Sequence[Build], m
     finally:
         notes = {name: str(Health(**counts)) for name, counts in health.items()}
         store.end(known, "done" if done else "stopped", notes)
+    return done
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
+_MOST = 1e12
 _BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -31,7 +32,7 @@ def size(_context: click.Context, option: click.Parameter, text: str | None) -> 
     if text is None:
         return 0
     found = _SIZE.fullmatch(text.strip())
-    if found is None or not float(found[1]):
+    if found is None or not float(found[1]) or float(found[1]) > _MOST:
         raise UsageError(f"--{option.name} {text} is no size.", "Write for example 500M or 2G.")
     return int(float(found[1]) * _BYTES[found[2].lower()])
 

@@ -195,9 +195,11 @@ async def _reduce(
             result = await reduce(start, judge, Settings(ahead, False, log.known, log.told, kept, asked), learned)
             if isinstance(result, Never):
                 return result, None
+            cases = (shown(case), shown(result.case))
+            pictures = await _pictures(lab, builds, cases, file) if lab is not None else None
+            # Not before all is there: a call that is broken off until then goes on where it was.
             log.done(result.case)
-        cases = (shown(case), shown(result.case))
-        return result, await _pictures(lab, builds, cases, file) if lab is not None else None
+            return result, pictures
 
 
 async def _by_weights(case: Case, judge: Judge) -> tuple[Case, str]:

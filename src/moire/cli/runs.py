@@ -15,6 +15,7 @@ from ..reports.records import settings, summary
 from ..reports.run import MOST_SHOWN, write
 from ..store import Store
 from . import options
+from .progress import waiting
 from .root import cli
 
 
@@ -53,7 +54,9 @@ def list_(store: Path, as_json: bool) -> int:
         return Exit.DONE
     table = Table(*(rows[0] if rows else ["name"]))
     for row in rows:
-        table.add_row(*(escape(", ".join(v) if isinstance(v, list) else str(v)) for v in row.values()))
+        # Nobody reads parts of a second.
+        told = {**row, "begun": row["begun"][:19]}
+        table.add_row(*(escape(", ".join(v) if isinstance(v, list) else str(v)) for v in told.values()))
     options.console().print(table)
     return Exit.DONE
 
@@ -122,5 +125,7 @@ def report(name: str, store: Path, output: Path, most: int) -> int:
     with Store(store, make=False) as kept:
         run = kept.run(name)
         options.folder_for(output)
-        click.echo(f"Open {write(kept, run, output, most)}")
+        with waiting("writing the report"):
+            index = write(kept, run, output, most)
+        click.echo(f"Open {index}")
     return Exit.DONE

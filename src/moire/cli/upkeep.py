@@ -147,7 +147,7 @@ def gc(store: Path, disk: int, names: tuple[str, ...], dry_run: bool, as_json: b
 @options.store_option
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
 def merge(other: Path, names: tuple[str, ...], store: Path, as_json: bool) -> int:
-    """Take over the runs of another store, which stays as it is.
+    """Take over the runs of another store, which keeps them.
 
     A run that is there already is left alone; one whose name is taken gets another.
 
@@ -157,11 +157,17 @@ def merge(other: Path, names: tuple[str, ...], store: Path, as_json: bool) -> in
     """
     told = []
     with Store(other, make=False) as theirs, Store(store) as kept:
-        for one in upkeep.merge(kept, theirs, names):
-            told.append({"run": one.run, "name": one.name, "lost": one.lost})
-            if not as_json:
-                lost = f", without {one.lost} files that {other} has lost" if one.lost else ""
-                click.echo(f"{one.run} is here as {one.name}{lost}." if one.name else f"{one.run} is here already.")
+        with waiting(f"taking over the runs of {other}"):
+            found = [*upkeep.merge(kept, theirs, names)]
+        for one in found:
+            told.append({"run": one.run, "name": one.name, "lost": one.lost, "behind": one.behind})
+            if as_json:
+                continue
+            lost = f", without {one.lost} files that {other} has lost" if one.lost else ""
+            click.echo(f"{one.run} is here as {one.name}{lost}." if one.name else f"{one.run} is here already.")
+            if one.behind:
+                again = f"moire runs gc --forget {one.behind} --store {store}"
+                click.echo(f"It has gone on there since. To have that here: `{again}`, and once more.")
     if as_json:
         click.echo(json.dumps(told, indent=1))
     return Exit.DONE

@@ -158,7 +158,10 @@ async def follow(
             told.room(f"{lack.sentence} Waiting for room.")
             with suppress(NoRoom):
                 store.going(run, "paused")
-            if not await room.again(store.folder, switch.stop):
+            # Others may make it.
+            with store.claim.aside():
+                there = await room.again(store.folder, switch.stop)
+            if not there:
                 return False
             told.room("There is room: going on.")
             with suppress(NoRoom):

@@ -32,6 +32,17 @@ class Claim:
                 os.close(self._handle)
 
     @contextmanager
+    def aside(self) -> Iterator[None]:
+        """For as long as the block lasts, whoever adds something does not, and others may take away."""
+        if self._adding:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            if self._adding:
+                fcntl.flock(self._handle, fcntl.LOCK_SH)
+
+    @contextmanager
     def alone(self) -> Iterator[None]:
         """For as long as the block lasts, nobody else adds anything; refused if anybody does."""
         handle = self._handle if self._adding else self._opened()

@@ -60,8 +60,9 @@ _BETWEEN_MOMENTS = 2.0
 _LOOKS, _A_MOMENT = 20, 0.05
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _now(timespec: str = "seconds") -> str:
+    """A run is known by when it was begun."""
+    return datetime.now(UTC).isoformat(timespec=timespec)
 
 
 def _brief(details: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +141,7 @@ class Store:
             number = 1
             while not name or name in taken:
                 name, number = f"{kind}-{number}", number + 1
-            row = (name, kind, json.dumps(settings), _now(), "running")
+            row = (name, kind, json.dumps(settings), _now("microseconds"), "running")
             db.execute("INSERT INTO runs (name, kind, settings, begun, state) VALUES (?, ?, ?, ?, ?)", row)
         return self.run(name)
 

@@ -198,18 +198,21 @@ def size(store: Store) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """`name` is the run's in the store that it came to; empty, if it is there already. `lost` is what it names and its
-    store does not have."""
+    """`name` is the run's in the store that it came to; empty, if it is there already: then `behind` is what it is called
+    there, if it is no longer all of it. `lost` is what it names and its store does not have."""
 
     run: str
     name: str
-    lost: int
+    lost: int = 0
+    behind: str = ""
 
 
 def merge(store: Store, other: Store, only: Sequence[str] = ()) -> Iterator[Merged]:
     """Take over another store's runs, with all that they found, and what people say of it."""
     if store.place.samefile(other.place):
         raise UsageError(f"{other.folder} is the very same store.", "Name another.")
+    if wrong := [row[0] for row in other.query("PRAGMA quick_check(1)") if row[0] != "ok"]:
+        raise damaged(other.place, wrong[0])
     chosen = [other.run(name) for name in only] or other.runs()
     for run in chosen:
         if other.state(run) in ("running", "paused"):
@@ -217,8 +220,10 @@ def merge(store: Store, other: Store, only: Sequence[str] = ()) -> Iterator[Merg
     with store.claim.adding():
         for run in chosen:
             alike = (run.kind, run.begun, run.settings)
-            if any((one.kind, one.begun, one.settings) == alike for one in store.runs()):
-                yield Merged(run.name, "", 0)
+            mine = next((one for one in store.runs() if (one.kind, one.begun, one.settings) == alike), None)
+            if mine is not None:
+                more = other.next_page(run) > store.next_page(mine)
+                yield Merged(run.name, "", behind=mine.name if more else "")
                 continue
             lost = 0
             for name in sorted(mentioned(other, run)):
@@ -235,6 +240,6 @@ def merge(store: Store, other: Store, only: Sequence[str] = ()) -> Iterator[Merg
             yield Merged(run.name, name, lost)
         for said in other.triage():
             known = {(one.kind, one.signature): one for one in store.triage()}
-            mine = known.get((said.kind, said.signature))
-            if mine is None or mine.changed < said.changed:
+            before = known.get((said.kind, said.signature))
+            if before is None or before.changed < said.changed:
                 store.say(said)
