@@ -77,18 +77,18 @@ async def hunted(store: Store, run: Run, hunt: Fails, budget: Budget, told: Told
 
 async def test_a_hunt_ends_after_so_many_kinds(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        run = store.begin("update", "", {})
+        run = store.begin("update", "", {"builds": []})
         found = await hunted(store, run, Fails(store.blobs, kinds=3), Budget(findings=2))
         assert [one.signature for one in found] == ["kind 0", "kind 1"] and store.next_page(run) == 2
 
 
 async def test_what_earlier_runs_found_is_known(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        first = store.begin("update", "", {"earlier": earlier.note(store, "update")})
+        first = store.begin("update", "", {"builds": [], "earlier": earlier.note(store, "update")})
         await hunted(store, first, Fails(store.blobs), Budget(pages=7))
         assert [one.state for one in store.findings(first)] == ["example"] * 6 + ["duplicate"]
         assert not any("known_from" in one.details for one in store.findings(first))
-        second = store.begin("update", "", {"earlier": earlier.note(store, "update")})
+        second = store.begin("update", "", {"builds": [], "earlier": earlier.note(store, "update")})
         hunt = Fails(store.blobs, kinds=3)
         found = await hunted(store, second, hunt, Budget(pages=6))
         # Only what is new is looked into.
@@ -102,7 +102,7 @@ async def test_what_earlier_runs_found_is_known(tmp_path: Path) -> None:
 
 async def test_a_store_stays_within_its_share_and_keeps_every_finding(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        run = store.begin("update", "", {})
+        run = store.begin("update", "", {"builds": []})
         hunt = Fails(store.blobs, kinds=500, weight=40_000)
         with store.writing(run):
             # What pages and findings take, and some of the steps of reductions.
@@ -112,7 +112,7 @@ async def test_a_store_stays_within_its_share_and_keeps_every_finding(tmp_path: 
         left = [n for n in range(100) if store.cuts(run, n, "b")]
         assert left and left == [*range(100)][-len(left) :], "the oldest go first"
         said: list[str] = []
-        again = store.begin("update", "", {})
+        again = store.begin("update", "", {"builds": []})
         with store.writing(again):
             await hunted(store, again, hunt, Budget(pages=100, disk=1000), Told(room=said.append))
         assert 0 < store.next_page(again) < 100 and said == ["The store is as large as it may be."]
@@ -121,7 +121,7 @@ async def test_a_store_stays_within_its_share_and_keeps_every_finding(tmp_path: 
 async def test_a_full_disk_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SECONDS", 0.05)
     with Store(tmp_path) as store:
-        run = store.begin("update", "", {})
+        run = store.begin("update", "", {"builds": []})
         hunt = Fails(store.blobs)
         said: list[str] = []
         states: list[str] = []
@@ -150,7 +150,7 @@ async def test_a_full_disk_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mon
 async def test_a_hunt_that_waits_for_room_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "LEAST", 2**80)
     with Store(tmp_path) as store:
-        run = store.begin("update", "", {})
+        run = store.begin("update", "", {"builds": []})
         hunt = Fails(store.blobs)
         switch = Switch()
         told = Told(room=lambda words: switch.stop.set())
@@ -203,9 +203,9 @@ def test_a_run_that_goes_on_before_a_lesson_has_not_learnt_it_yet() -> None:
 
 async def test_what_a_run_knows_of_others_outlives_them(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        first = store.begin("update", "", {})
+        first = store.begin("update", "", {"builds": []})
         (found, *_) = await hunted(store, first, Fails(store.blobs), Budget(pages=3))
-        second = store.begin("update", "", {"earlier": earlier.note(store, "update")})
+        second = store.begin("update", "", {"builds": [], "earlier": earlier.note(store, "update")})
         upkeep.collect(store, forget=[first])
         assert store.blobs.has(found.details["page"]) and len(earlier.noted(store, second)) == 3
         upkeep.collect(store, forget=[second])

@@ -198,8 +198,8 @@ def size(store: Store) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """`name` is the run's in the store that it came to; empty, if it is there already: then `behind` is what it is called
-    there, if it is no longer all of it. `lost` is what it names and its store does not have."""
+    """`name` is the run's in the store that it came to; empty, if it is there already: then `behind` is what it is
+    called there, if it is no longer all of it. `lost` is what it names and its store does not have."""
 
     run: str
     name: str
