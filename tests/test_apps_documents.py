@@ -27,12 +27,33 @@ def answer(body: str, kind: str = "text/html", status: int = 200, **headers: str
         ("<!DOCTYPE html><html lang=de><head><title>", "<!DOCTYPE html><html lang=de><head><script"),
         ("\ufeff<!-- a --> <!doctype html><p>", "\ufeff<!-- a --> <!doctype html><script"),
         ("<?xml version='1.0'?><!DOCTYPE html><p>", "<?xml version='1.0'?><!DOCTYPE html><script"),
+        # What ends neither a tag nor a comment, and what ends one.
+        ("<html x-data='{ a: b => 1 }'><title>", "<html x-data='{ a: b => 1 }'><script"),
+        ("<!--><b>a</b><!-- --><title>", "<!--><script"),
+        ("<!-- a --!><html><title>", "<!-- a --!><html><script"),
+        ("<header>a</header><p>", "<script"),
     ],
 )
 def test_the_script_comes_before_all_that_runs_and_after_what_makes_the_page_standard(body: str, start: str) -> None:
     found = with_script(answer(body), "f()")[1].decode()
     assert found.startswith(start) and found.count("f()") == 1
     assert found.endswith(body.rpartition(">")[0].rpartition("<")[2] + ">")
+
+
+def test_nothing_is_proven_that_is_not_what_it_was() -> None:
+    page = """<script type="importmap">{"imports": {"a": "/a.js"}, "integrity": {"/a.js": "sha384-x"}}</script>
+    <link rel=modulepreload integrity="sha384-x" href=/a.js><script>let integrity = "sha384-x";</script>"""
+    found = with_script(answer(page), "f()")[1].decode()
+    assert '{"imports": {"a": "/a.js"}}</script>' in found and '<script>let integrity = "sha384-x";' in found
+    assert found.count("sha384-x") == 1
+
+
+def test_frames_that_are_given_as_text_are_adopted() -> None:
+    found = with_script(
+        answer("<p><iframe title='a > b' srcdoc=\"<p>x\"></iframe><iframe src=/srcdoc=></iframe>"), "f()"
+    )[1]
+    assert found.count(documents.ADOPTING.encode()) == 1 and b'srcdoc="<script>for' in found
+    assert not {'"', "'", "&"} & {*documents.ADOPTING}
 
 
 def test_scripts_in_pages_of_xml_are_well_formed() -> None:

@@ -25,12 +25,14 @@ class Compared:
     other: Replayed
     issues: tuple[Issue, ...]
     passing: tuple[Issue, ...]
+    # Why it was not looked at again up to its end, if some of what differs was to be.
+    unsure: str = ""
 
     @property
     def trouble(self) -> str:
         """Why it was not compared up to its end, if so, and nobody but the harness is to blame for that."""
         whose = self.reference if self.reference.ended else self.other if self.other.trouble else None
-        return f"{whose.build}: {whose.ended}" if whose is not None else ""
+        return f"{whose.build}: {whose.ended}" if whose is not None else self.unsure
 
 
 async def compared(trace: Trace, reference: Build, others: Sequence[Build]) -> list[Compared]:
@@ -52,6 +54,7 @@ async def compared(trace: Trace, reference: Build, others: Sequence[Build]) -> l
     for build, one in zip(others, rest, strict=True):
         issues = [*Detector().issues(first, one)]
         passing: list[Issue] = []
+        unsure = ""
         if issues:
             if again is None:
                 again, second = await together(run(reference), run(build))
@@ -60,5 +63,7 @@ async def compared(trace: Trace, reference: Build, others: Sequence[Build]) -> l
             twice = {issue.signature for issue in Detector().issues(again, second)}
             passing = [issue for issue in issues if issue.signature not in twice]
             issues = [issue for issue in issues if issue.signature in twice]
-        found.append(Compared(trace, first, one, tuple(issues), tuple(passing)))
+            # What was not reached again was not seen to pass, either.
+            unsure = next((f"{side.build}: {side.ended}" for side in (again, second) if passing and side.trouble), "")
+        found.append(Compared(trace, first, one, tuple(issues), tuple(passing), unsure))
     return found

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mappi
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..browsers.drivers.base import DriverError
 from ..nouns import Build, Environment
 from .page import Page
 from .record import PATIENCE, Recording, recording
@@ -30,7 +31,10 @@ _SENSIBLE = (
     ("name|user|login", "Ann Example"), ("", "Something to do"),
 )  # fmt: skip
 # In a session that only looks, what a click says it does.
-_CHANGES = re.compile(r"\b(delete|remove|log ?out|sign ?out|buy|order|pay|send|save|submit|post|upload)\b", re.I)
+_CHANGES = re.compile(
+    r"(?:\b|_)(delete|remove|log.?out|sign.?out|buy|order|pay|send|save|submit|post|upload)(?:\b|_)", re.I
+)
+_SAYS = ("words", "name", "href", "title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
+    """`stuck` says after what a session could not go on, and why."""
+
     states: int
     sessions: int
+    stuck: tuple[str, ...] = ()
 
 
 @dataclass
@@ -57,22 +64,30 @@ class _Frontier:
     untried: dict[str, list[Move]] = field(default_factory=dict)
     # One and the same thing in many states is done once.
     done: set[str] = field(default_factory=set)
+    # After which nothing went on.
+    hangs: set[str] = field(default_factory=set)
 
     def add(self, state: str, way: tuple[Move, ...], moves: Sequence[Move]) -> None:
         self.states[state] = way
-        self.untried[state] = [move for move in moves if _words(move) not in self.done]
+        self.untried[state] = [*moves]
 
-    def next_in(self, state: str) -> Move | None:
-        left = self.untried.get(state, [])
-        while left:
-            move = left.pop(0)
-            if _words(move) not in self.done:
-                self.done.add(_words(move))
-                return move
-        return None
+    def next_in(self, state: str, *, new: bool) -> Move | None:
+        """In a state that is `new`, what was done in others is worth doing again, once there is nothing else: what goes
+        on to the next step looks the same in each."""
+        left = [move for move in self.untried.get(state, ()) if _words(move) not in self.hangs]
+        fresh = [move for move in left if _words(move) not in self.done]
+        chosen = next(iter(fresh or (left if new else ())), None)
+        if chosen is not None:
+            self.untried[state].remove(chosen)
+            self.done.add(_words(chosen))
+        return chosen
 
-    def nearest(self) -> str | None:
-        open_ones = [state for state, left in self.untried.items() if any(_words(m) not in self.done for m in left)]
+    def nearest(self, depth: int) -> str | None:
+        """Of the states in which there is something to be done that was not done anywhere."""
+        open_ones = [
+            state for state, left in self.untried.items()
+            if len(self.states[state]) < depth and any(_words(move) not in self.done for move in left)
+        ]  # fmt: skip
         return min(open_ones, key=lambda state: len(self.states[state]), default=None)
 
 
@@ -82,33 +97,34 @@ async def crawl(
 ) -> AsyncIterator[Trace]:  # fmt: skip
     end = time.monotonic() + limits.seconds if limits.seconds else float("inf")
     known = _Frontier()
+    stuck: list[str] = []
     for session in range(limits.sessions):
-        goal = known.nearest()
+        goal = known.nearest(limits.depth)
         if (session and goal is None) or time.monotonic() > end:
             return
         async with recording(build, url, origins, environment, patience, read_only=read_only) as own:
             way: tuple[Move, ...] = ()
+            before = frozenset(known.states)
             state = await _arrived(known, own, way, origins, read_only)
             for move in known.states[goal] if goal is not None else ():
+                if own.over:
+                    break
                 await _do(own, move)
                 way += (move,)
-                if own.astray:
-                    break
                 state = await _arrived(known, own, way, origins, read_only)
             while len(way) < limits.depth and len(known.states) < limits.states and time.monotonic() < end:
-                if own.astray:
-                    break
-                next_move = known.next_in(state)
+                next_move = None if own.over else known.next_in(state, new=state not in before)
                 if next_move is None:
                     break
-                if not await _do(own, next_move) and not own.astray:
+                if not await _do(own, next_move) and not own.over:
                     continue
                 way += (next_move,)
-                if own.astray:
-                    break
                 state = await _arrived(known, own, way, origins, read_only)
-                told(Crawled(len(known.states), session + 1))
-            told(Crawled(len(known.states), session + 1))
+                told(Crawled(len(known.states), session + 1, tuple(stuck)))
+            if own.stuck:
+                stuck.append(f"{_last(way)}: {own.stuck}")
+                known.hangs.update(map(_words, way[-1:]))
+            told(Crawled(len(known.states), session + 1, tuple(stuck)))
             trace = own.trace
         if way or not session:
             yield trace
@@ -116,23 +132,35 @@ async def crawl(
             return
 
 
+def _last(way: Sequence[Move]) -> str:
+    return " ".join(str(way[-1][-1][key]) for key in ("action", "target")) if way else "the first page"
+
+
 async def _do(own: Recording, move: Move) -> bool:
     """Whether all of it could be done."""
-    return all([await own.act(action) for action in move])
+    done = True
+    for action in move:
+        done = await own.act(action) and done
+        if own.over:
+            return False
+    return done
 
 
 async def _arrived(
     known: _Frontier, own: Recording, way: tuple[Move, ...], origins: Collection[str], read_only: bool
 ) -> str:
-    for _ in range(TRIES):
+    for _ in range(0 if own.over else TRIES):
         try:
             data, _ = await own.session.page()
-            candidates = await own.session.ask("candidates()")
+            candidates = await own.session.rows("candidates()")
         except Left:
             # It went on by itself.
             await own.rest()
         except Astray:
             own.astray = True
+            break
+        except (DriverError, TimeoutError) as error:
+            own.stuck = str(error) or "no answer in time"
             break
         else:
             state = identity(data)
@@ -169,11 +197,12 @@ def moves(candidates: Sequence[Mapping[str, Any]], origins: Collection[str], rea
             # Those that nothing else sends are sent by the key for that.
             yield from ((each, {"action": "key", "target": each["target"], "value": "Enter"}) for each in fields)
     for one in candidates:
-        if one["action"] == "select" and len(one["values"]) > 1:
+        # Scripts may send a form as soon as something else is chosen.
+        if one["action"] == "select" and len(one["values"]) > 1 and not read_only:
             yield ({"action": "select", "target": one["target"], "value": one["values"][1]},)
     for one in candidates:
         if one["action"] == "click" and not one.get("sends") and _stays(one, origins):
-            if read_only and _CHANGES.search(str(one.get("words", ""))):
+            if read_only and _CHANGES.search(" ".join(str(one.get(key, "")) for key in _SAYS)):
                 continue
             yield ({"action": "click", "target": one["target"]},)
 

@@ -40,6 +40,8 @@ class Recording:
     locals: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     # Whether it has left the application.
     astray: bool = False
+    # Why it cannot go on, if it cannot: all until then is known.
+    stuck: str = ""
 
     async def rest(self) -> None:
         """Until nothing happens by itself any more, or it has been given time enough. What it has asked for is waited
@@ -56,7 +58,7 @@ class Recording:
                 elif proxy.busy and left:
                     await _within(left, proxy.rest(), self.session.another(pages))
                 else:
-                    self._keep(await self.session.ask("take()"))
+                    self._keep(await self.session.taken())
                     return
             except Left:
                 await self._follow()
@@ -80,7 +82,7 @@ class Recording:
                 another.cancel()
                 try:
                     self._hear()
-                    self._keep(await self.session.ask("take()"))
+                    self._keep(await self.session.taken())
                 except Left:
                     with suppress(DriverError, TimeoutError):
                         await self._follow()
@@ -97,14 +99,23 @@ class Recording:
         """As a user would; whether it could be done."""
         done = True
         try:
-            done = bool(await self.session.ask(f"perform({json.dumps(action)})"))
-        except Left:
-            await self._follow()
+            try:
+                done = bool(await self.session.ask(f"perform({json.dumps(action)})"))
+            except Left:
+                await self._follow()
+            await self.rest()
         except Astray:
             self._stray()
             return False
-        await self.rest()
+        except (DriverError, TimeoutError) as error:
+            self.stuck = str(error) or "no answer in time"
+            return False
         return done
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to be done in it."""
+        return self.astray or bool(self.stuck)
 
     async def _follow(self) -> None:
         arrived = await self.session.arrive(self.session.arrived + 1)
@@ -155,7 +166,8 @@ async def recording(
         except (DriverError, TimeoutError) as error:
             why = own.proxy.unreached or str(error) or "no answer in time"
             raise UsageError(f"{url} cannot be opened: {why}.", "Start the application first.") from None
-        if own.proxy.kept_from:
+        # Frames of other origins are refused, too.
+        if own.proxy.kept_from and not scripts.pages:
             raise UsageError(
                 f"{url} leads a browser to {own.proxy.kept_from}, which is not reached.",
                 "Give the address as browsers write it, or name all origins that the application needs, by --origin.",

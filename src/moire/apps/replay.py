@@ -184,7 +184,7 @@ class _Replaying:
                 self._check_here(page)
                 if n == leads:
                     await self._leftovers()
-                said = [_behaviour(one) for one in await self._own.ask(f"replay({_asked(row)})")]
+                said = [_behaviour(one) for one in await self._own.rows(f"replay({_asked(row)})")]
                 if n < leads:
                     await self._look(page, row, said)
                 else:
@@ -228,7 +228,7 @@ class _Replaying:
         self._told(step)
 
     async def _leftovers(self) -> None:
-        self.loose += [_behaviour(one) for one in await self._own.ask("leftovers()")]
+        self.loose += [_behaviour(one) for one in await self._own.rows("leftovers()")]
 
 
 def _asked(row: Sequence[Event]) -> str:
@@ -236,4 +236,5 @@ def _asked(row: Sequence[Event]) -> str:
 
 
 def _behaviour(one: Mapping[str, Any]) -> Behaviour:
-    return Behaviour(str(one["event"]), str(one["kind"]), printable(str(one["words"])))
+    event, kind, words = (str(one.get(name, "")) for name in ("event", "kind", "words"))
+    return Behaviour(event, kind, printable(words))

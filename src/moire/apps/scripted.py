@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..nouns import UsageError
+from .trace import ACTIONS
 
 Action = Mapping[str, Any]
-ACTIONS = ("click", "type", "select", "key", "hover", "leave", "submit", "scroll", "drag")
 _NEEDS = {"type": ("value",), "select": ("value",), "key": ("value",), "drag": ("to",), "scroll": ("x", "y")}
 
 

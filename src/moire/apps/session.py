@@ -17,7 +17,7 @@ from ..browsers.drivers.base import Closed, DriverError, Tab, Untestable
 from ..browsers.lab import Lab, LabOptions
 from ..nouns import Build, Environment
 from ..serve.archive import Archive
-from ..serve.documents import NAME, TALK, Place
+from ..serve.documents import ADOPTING, NAME, TALK, Place
 from ..serve.proxy import AppProxy
 from .page import Page, parsed
 
@@ -36,6 +36,9 @@ def _shim() -> str:
     folder = files(__package__).joinpath("shim")
     parts = [folder.joinpath(f"{name}.js").read_text("utf-8") for name in _PARTS]
     return "(config => {\n'use strict';\n" + "\n".join(parts) + "})"
+
+
+_MEDDLES = "the page meddles with what is asked of it"
 
 
 class Left(Exception):
@@ -72,8 +75,10 @@ class Scripts:
         token = secrets.token_urlsafe(9)
         if place != "frame":
             self._sent[token] = None
-        config = {"name": NAME, "talk": f"{TALK}/{token}", "either": place == "either"}
-        return f"{_ascii(_shim())}({json.dumps(config)}); document.currentScript.remove();"
+        config = {"name": NAME, "talk": f"{TALK}/{token}", "either": place == "either", "adopting": ADOPTING}
+        # What is in it ends no script.
+        told = json.dumps(config).replace("</", "<\\/")
+        return f"{_ascii(_shim())}({told}); document.currentScript.remove();"
 
     @property
     def coming(self) -> bool:
@@ -165,6 +170,20 @@ class Session:
             raise Left
         return sound(answer)
 
+    async def rows(self, words: str) -> list[dict[str, Any]]:
+        """What is told one by one."""
+        answer = await self.ask(words)
+        if not isinstance(answer, list) or not all(isinstance(one, dict) for one in answer):
+            raise Untestable(_MEDDLES)
+        return answer
+
+    async def taken(self) -> dict[str, Any]:
+        """What has happened in the page since it was asked last."""
+        answer = await self.ask("take()")
+        if not isinstance(answer, dict) or not isinstance(answer.get("events"), list):
+            raise Untestable(_MEDDLES)
+        return answer
+
     async def _shown(self) -> None:
         """Until a page that was sent is there."""
         try:
@@ -252,7 +271,7 @@ class Session:
         try:
             return parsed(found["nodes"], before), (float(found["scroll"][0]), float(found["scroll"][1]))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
-            raise Untestable("the page meddles with what is asked of it") from None
+            raise Untestable(_MEDDLES) from None
 
 
 @asynccontextmanager

@@ -148,6 +148,16 @@ def _forms(word: str) -> Iterator[str]:
             yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), one)
 
 
+# What of an event tells what was typed.
+_LETTERS = frozenset(["key", "code", "keyCode", "which", "charCode", "data"])
+
+
+def _state(one: Event) -> Mapping[str, Any]:
+    """Of what was typed into."""
+    found: Any = one.details.get("state")
+    return found if isinstance(found, Mapping) else {}
+
+
 def masked(trace: Trace, secrets: Sequence[str]) -> Trace:
     """Without some words, wherever they are and however they are written; those who were asked for them are asked for
     bullets. What a request had in it is no longer told by a digest, from which a short word could be guessed."""
@@ -181,13 +191,26 @@ def masked(trace: Trace, secrets: Sequence[str]) -> Trace:
             return {text(key): every(inner) for key, inner in value.items()}
         return [every(inner) for inner in value] if isinstance(value, list | tuple) else value
 
+    # Where a person typed it, letter by letter.
+    typed = {
+        (one.page, one.details.get("target")) for one in trace.events
+        if one.details.get("action") == BY_PERSON and every_form.search("".join(map(str, _state(one).values())))
+    }  # fmt: skip
+
+    def event(one: Event) -> Event:
+        if (one.page, one.details.get("target")) not in typed or one.details.get("action") != BY_PERSON:
+            return replace(one, details=every(one.details))
+        init = {key: value for key, value in (one.details.get("init") or {}).items() if key not in _LETTERS}
+        state = {key: "•" * len(value) if isinstance(value, str) else value for key, value in _state(one).items()}
+        return replace(one, details=every({**one.details, "init": init, **({"state": state} if state else {})}))
+
     def exchange(one: Exchange) -> Exchange:
         headers = tuple((name, text(value)) for name, value in one.headers)
         return replace(one, url=text(one.url), asked="", headers=headers, body=body(one.body))
 
     return replace(
         trace, url=text(trace.url), locals=every(trace.locals), exchanges=tuple(map(exchange, trace.exchanges)),
-        events=tuple(replace(one, details=every(one.details)) for one in trace.events),
+        events=tuple(map(event, trace.events)),
     )  # fmt: skip
 
 
@@ -212,8 +235,9 @@ def read(file: Path) -> Trace:
     try:
         if found["format"] != FORMAT:
             raise UsageError(f"{file} is a {found['format']!r}.", f"This Moire reads {FORMAT!r}.")
-        for address in (found["url"], *found["origins"]):
-            if not (urlsplit(address).scheme in ("http", "https") and urlsplit(address).hostname):
+        for address in map(urlsplit, (found["url"], *found["origins"])):
+            # Which is no number, or too large a one, for some.
+            if not (address.scheme in ("http", "https") and address.hostname and address.port != 0):
                 raise ValueError("an address is none of a web application")
         return Trace(
             str(found["url"]), tuple(map(str, found["origins"])), str(found["build"]),
@@ -225,6 +249,9 @@ def read(file: Path) -> Trace:
         raise UsageError(f"{file} is no trace.", "Give a trace of `moire app record`.") from None
 
 
+# What a user does; what a person did event for event is another.
+ACTIONS = ("click", "type", "select", "key", "hover", "leave", "submit", "scroll", "drag")
+BY_PERSON = "dom"
 _ID = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
 # What is a text wherever it is said at all.
 _TEXTS = ("action", "target", "type", "value", "to", "key")
@@ -235,6 +262,8 @@ def _checked(one: Event) -> Event:
     needed: Sequence[str] = {"act": ("action",), "come": ("key",)}.get(one.kind, ("of",))
     if not _ID.fullmatch(one.id) or any(key not in one.details for key in needed):
         raise ValueError("an event says too little")
+    if one.kind == "act" and one.details["action"] not in (*ACTIONS, BY_PERSON):
+        raise ValueError("nobody can do that")
     if any(not isinstance(one.details.get(key) or "", str) for key in _TEXTS):
         raise ValueError("an event says something else than words")
     if needed == ("of",):

@@ -19,7 +19,7 @@ from ..apps.crawl import Crawled, Limits, crawl
 from ..apps.keep import KIND, keep, rows
 from ..apps.record import PATIENCE, recording
 from ..apps.replay import Step, replay
-from ..apps.trace import Trace
+from ..apps.trace import Trace, printable
 from ..browsers import window
 from ..nouns import Build, Environment, Exit, UsageError
 from ..reports.run import write
@@ -41,6 +41,10 @@ _PATIENCE = click.option(
     help="Seconds that the application may take to come to rest after each thing a user does.",
 )  # fmt: skip
 _JSON = click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+# Where browsers go by themselves.
+_OWN_ERRANDS = (".mozilla.com:443", ".mozilla.net:443", ".mozilla.org:443")
+# Addresses that were asked for in vain and are named.
+MOST_REFUSED = 5
 _DEFAULT = ("chromium", "firefox", "webkit")
 _LIMITS = Limits()
 
@@ -67,11 +71,17 @@ def origins(url: str, more: Sequence[str]) -> tuple[str, ...]:
             known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
             # Which has no room for every name.
             (parts.hostname or "").encode("idna")
+            origin = str(URL(one).origin())
         except ValueError:
-            known = False
+            known = origin = ""
         if not known:
-            raise UsageError(f"{one} is no address of a web application.", "Write it as https://host/.")
-        found.append(str(URL(one).origin()))
+            raise UsageError(f"{printable(one)} is no address of a web application.", "Write it as https://host/.")
+        if parts.username or parts.password:
+            raise UsageError(
+                "The address has a name or a password in it, which would be written down everywhere.",
+                "Leave them out, and log in as a user does.",
+            )
+        found.append(origin)
     return tuple(dict.fromkeys(found))
 
 
@@ -137,7 +147,7 @@ def check(
         with kept.writing(known):
             try:
                 place = hunting.place_for(kept, known, output)
-                all_of_it = run(_check(kept, known, builds, sources))
+                all_of_it, stuck = run(_check(kept, known, builds, sources))
             except BaseException:
                 if not kept.next_page(known) and not kept.findings(known):
                     kept.forget(known)
@@ -145,7 +155,7 @@ def check(
                     kept.end(known, "stopped", {})
                 raise
             index = write(kept, kept.run(known.name), place)
-        _tell(kept, known, all_of_it, index, as_json)
+        _tell(kept, known, all_of_it, stuck, index, as_json)
         if fail_on_finding and hunting.bad(kept, known):
             return Exit.ERROR
         return Exit.BROWSER if any(one.trouble for one in all_of_it) else Exit.DONE
@@ -154,13 +164,16 @@ def check(
 async def _check(
     store: Store, known: Run, builds: Sequence[Build],
     sources: Callable[[Callable[[Crawled], None]], AsyncIterator[Trace]],
-) -> list[Compared]:  # fmt: skip
+) -> tuple[list[Compared], list[str]]:  # fmt: skip
+    """What was compared, and after what the exploration could not go on."""
     begun, step = time.monotonic(), 0
     found: list[Compared] = []
+    stuck: list[str] = []
     with progress() as bar:
         task = bar.add_task(known.name, total=None, found="exploring")
 
         def crawled(so_far: Crawled) -> None:
+            stuck[:] = so_far.stuck
             bar.update(task, found=f"{so_far.states} states, session {so_far.sessions}")
 
         async for one in sources(crawled):
@@ -169,19 +182,24 @@ async def _check(
             for each in await compared(one, builds[0], builds[1:]):
                 for issue in keep(store, known, each):
                     if issue.state != "duplicate":
-                        bar.console.print(f"{issue.build}: {issue.signature}", markup=False, highlight=False)
+                        bar.console.print(printable(f"{issue.build}: {issue.signature}"), markup=False, highlight=False)
                 spent, begun = time.monotonic() - begun, time.monotonic()
                 told = rows(first, each)
                 store.done(known, told, spent)
                 found.append(each)
                 step = max(step, first + len(told))
             bar.update(task, completed=step)
-    store.end(known, "done", {})
-    return found
+    store.end(known, "done", {f"a session that could not go on, {n}": one for n, one in enumerate(stuck, 1)})
+    return found, stuck
 
 
-def _tell(store: Store, known: Run, found: Sequence[Compared], index: Path, as_json: bool) -> None:
+def _tell(
+    store: Store, known: Run, found: Sequence[Compared], stuck: Sequence[str], index: Path, as_json: bool
+) -> None:
     every = store.findings(known)
+    refused = sorted({
+        what for one in found for what in one.reference.refused or () if not what.endswith(_OWN_ERRANDS)
+    })  # fmt: skip
     if as_json:
         told: list[dict[str, Any]] = [
             {
@@ -195,10 +213,17 @@ def _tell(store: Store, known: Run, found: Sequence[Compared], index: Path, as_j
         passing = sum(len(one.passing) for one in found)
         trouble = [one.trouble for one in found if one.trouble]
         click.echo(json.dumps({"run": known.name, "sessions": sessions, "differences": told, "passing": passing,
-                               "not compared to the end": trouble, "report": str(index)}, indent=1))  # fmt: skip
+                               "not compared to the end": trouble, "could not go on": list(stuck),
+                               "refused": refused, "report": str(index)}, indent=1))  # fmt: skip
         return
     for one in filter(None, dict.fromkeys(one.trouble for one in found)):
         click.echo(f"A session was not compared to its end. {one}.", err=True)
+    for one in stuck:
+        click.echo(f"A session could not go on after {printable(one)}.", err=True)
+    if refused:
+        more = f" and {len(refused) - MOST_REFUSED} more" if len(refused) > MOST_REFUSED else ""
+        words = ", ".join(printable(one) for one in refused[:MOST_REFUSED])
+        click.echo(f"Asked for in vain, since it is not of the application: {words}{more}.", err=True)
     kinds = {(one.build, one.signature) for one in every}
     click.echo(f"{len(kinds)} differences in {store.next_page(known)} steps. Open {index}")
 
@@ -252,7 +277,13 @@ async def _record(
             )
             await session.until_stopped()
         for n, action in enumerate(actions or (), 1):
-            if not await session.act(action):
+            done = await session.act(action)
+            if session.over and n < len(actions or ()):
+                why = session.stuck or "the window was led beyond the application's origins"
+                click.echo(f"The session ends with action {n}: {why}.", err=True)
+            if session.over:
+                break
+            if not done:
                 raise UsageError(f"Action {n} has no target: {action.get('target')}.", "Mend the script.")
         return session.trace
 
@@ -344,6 +375,8 @@ def diff(a: Path, b: Path, as_json: bool) -> int:
         click.echo(json.dumps(found, indent=1))
     else:
         for one in found:
-            options.console().print(f"{one['kind']}: {one['a']} and {one['b']}", markup=False, highlight=False)
+            options.console().print(
+                printable(f"{one['kind']}: {one['a']} and {one['b']}"), markup=False, highlight=False
+            )
         click.echo(f"{len(found)} differences.")
     return Exit.DONE

@@ -19,7 +19,9 @@ from .archive import UNANSWERED, Exchange
 
 # Whether a request is for what a window shows, or a frame, or either; or for neither.
 Place = Literal["window", "frame", "either", ""]
-_PLACES: Mapping[str, Place] = {"document": "window", "iframe": "frame", "frame": "frame"}
+_PLACES: Mapping[str, Place] = {
+    "document": "window", "iframe": "frame", "frame": "frame", "object": "frame", "embed": "frame",
+}  # fmt: skip
 # Answers that leave a window as it is.
 _NONE = frozenset([UNANSWERED, 204, 205, 304])
 _REDIRECTS = frozenset([301, 302, 303, 307, 308])
@@ -30,6 +32,11 @@ MOST_SHOWN = 100_000
 # Under which pages have the script; where it asks which page it is, and leaves what it still has to say when it goes.
 NAME = "__moire"
 TALK = "/.moire/page"
+# At the beginning of a frame that has no address: there are no quotes in it, since it stands in attributes.
+ADOPTING = (
+    f"<script>for (let up = parent;; up = up.parent) {{ if (up.{NAME}) {{ up.{NAME}.adopt(window); break; }}"
+    " if (up === up.parent) break; } document.currentScript.remove();</script>"
+)
 
 
 def place(headers: Mapping[str, str]) -> Place:
@@ -103,9 +110,13 @@ def _in_bytes(one: Exchange) -> Exchange:
     return replace(one, headers=(*headers.items(),), body=one.body.decode(coding, "replace").encode())
 
 
-# What may come before a page's first element that runs anything.
+# What may come before a page's first element that runs anything, as it is read: comments end in several ways, and what
+# attributes have in them ends no tag.
+_COMMENT = rb"(?:<!--(?:-?>|(?:.*?(?:--!?>|\Z)))|<[?](?:xml.*?[?]>|[^>]*>))"
+_ATTRIBUTES = rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*"
 _FIRST = re.compile(
-    rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*(?:<!doctype[^>]*>)?(?:\s*<!--.*?-->)*(?:\s*<html[^>]*>)?(?:\s*<head[^>]*>)?",
+    rb"(?:\s|%b)*(?:<!doctype[^>]*>)?(?:\s|%b)*(?:<html(?=[\s/>])%b>)?(?:\s|%b)*(?:<head(?=[\s/>])%b>)?"
+    % (_COMMENT, _COMMENT, _ATTRIBUTES, _COMMENT, _ATTRIBUTES),
     re.I | re.S,
 )
 
@@ -122,7 +133,8 @@ def with_script(one: Exchange, script: str) -> tuple[CIMultiDict[str], bytes]:
     found = _FIRST.match(one.body, start)
     at = found.end() if found else start
     _allow(headers, script)
-    body = _TAG.sub(_in_order, _INTEGRITY.sub(b"", _relaxed(one.body[at:], script)))
+    body = _LINK.sub(_unproven, _TAG.sub(_in_order, _relaxed(one.body[at:], script)))
+    body = _SRCDOC.sub(lambda found: found[0] + ADOPTING.encode(), _IMPORTS.sub(_unproven_imports, body))
     tag = b'<script xmlns="http://www.w3.org/1999/xhtml">' if code.startswith(b"<!") else b"<script>"
     return headers, one.body[:at] + tag + code + b"</script>" + body
 
@@ -135,8 +147,28 @@ _SOURCE = re.compile(rb"\ssrc\s*=", re.I)
 _ANY_TIME = re.compile(rb"(?<=[\s\"'])async(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+))?(?=[\s>/])", re.I)
 
 
+# Up to where its text begins.
+_SRCDOC = re.compile(rb"<iframe\b(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?\ssrcdoc\s*=\s*[\"']", re.I)
+_LINK = re.compile(rb"<link\b[^<>]*+>", re.I)
+_IMPORTS = re.compile(rb"(<script\b[^<>]*\btype\s*=\s*[\"']?importmap\b[^<>]*>)(.*?)(</script)", re.I | re.S)
+
+
 def _in_order(tag: re.Match[bytes]) -> bytes:
-    return _ANY_TIME.sub(b"defer", tag[0]) if _SOURCE.search(tag[0]) else tag[0]
+    return _ANY_TIME.sub(b"defer", _unproven(tag)) if _SOURCE.search(tag[0]) else _unproven(tag)
+
+
+def _unproven(tag: re.Match[bytes]) -> bytes:
+    return _INTEGRITY.sub(b"", tag[0])
+
+
+def _unproven_imports(found: re.Match[bytes]) -> bytes:
+    try:
+        told = json.loads(found[2])
+    except (ValueError, RecursionError):
+        return found[0]
+    if not isinstance(told, dict) or told.pop("integrity", None) is None:
+        return found[0]
+    return found[1] + json.dumps(told).encode() + found[3]
 
 
 _META = re.compile(rb"<meta\b[^<>]*+>", re.I)

@@ -278,7 +278,8 @@ class AppProxy:
             ) as answer:  # fmt: skip
                 kept = tuple(_plain(answer.headers))
                 streams = answer.content_type == "text/event-stream"
-                scripted = request.headers.get("Sec-Fetch-Dest") == "empty"
+                # Browsers do not say it to hosts that they do not trust.
+                scripted = request.headers.get("Sec-Fetch-Dest", "" if place(request.headers) else "empty") == "empty"
                 data, whole = await _read(answer, 0 if streams else WHOLE_SECONDS if scripted else None)
                 if not whole:
                     done()

@@ -60,7 +60,7 @@ const actions = {
     press(element, 'keyup', value);
   },
   submit(element) { element.requestSubmit(); },
-  scroll(element, { x, y }) { (element === document.documentElement ? window : element).scrollTo({ left: x, top: y, behavior: 'instant' }); },
+  scroll(element, { x, y }) { (element === documents.documentElement() ? window : element).scrollTo({ left: x, top: y, behavior: 'instant' }); },
   drag(element, { to }) {
     const end = find(to), data = new DataTransfer();
     if (!end) { differ('target', `there is no ${to}`); return; }
@@ -94,7 +94,7 @@ const carried = type => (type === 'dragstart' || !load ? (load = new DataTransfe
 // What needs no control that answers.
 const PASSIVE = new Set(['hover', 'leave', 'scroll', 'wheel', 'blur', 'pointerdown', 'pointerup', 'pointermove', 'mousemove', 'mouseover', 'mouseout', 'dragenter', 'dragover', 'dragleave', 'drop']);
 const act = action => {
-  const at = action.target ? find(action.target) : document.documentElement;
+  const at = action.target ? find(action.target) : documents.documentElement();
   if (!at) { differ('target', `there is no ${action.target}`); return false; }
   if (at.disabled === true && !PASSIVE.has(action.type || action.action)) differ('target', `${action.target} is disabled`);
   return actions[action.action](at, action) || true;
@@ -134,7 +134,7 @@ const follows = event => {
 };
 const noticed = event => {
   const first = event.composedPath()[0], { type } = event;
-  const target = type === 'scroll' && first === document ? document.documentElement : first;
+  const target = type === 'scroll' && first === document ? documents.documentElement() : first;
   if (byPage || peeking || !event.isTrusted || !target || target.nodeType !== 1) return;
   const own = !follows(event);
   pressing = type === 'mousedown' || (pressing && type === 'change');

@@ -1,8 +1,9 @@
 // The same again, and waiting for a page to come to rest.
 
+const NOTHING = { drawn: {}, registered: {}, errors: [] };
 const missing = (event, kind) => {
   const [of, n] = event.of;
-  const wanted = ((recorded[of] || { registered: {} }).registered[kind] || [])[n];
+  const wanted = ((recorded[of] || NOTHING).registered[kind] || [])[n];
   const entry = table[`${of} ${kind} ${n}`];
   return { of, wanted, entry, fits: entry && entry.words === wanted };
 };
@@ -39,7 +40,7 @@ const replayed = async event => {
   now = event.id;
   if (!fits) {
     differ(kind, entry ? `${wanted} is expected, and ${entry.words} is there` : `${wanted} was never asked for`);
-    const list = (locals[of] || { registered: {} }).registered[kind] || [];
+    const list = (locals[of] || NOTHING).registered[kind] || [];
     const others = list.map((_, n) => table[`${of} ${kind} ${n}`]);
     entry = others.find(one => one && one.words === wanted && !one.done && !one.gone);
     if (!entry) return;
@@ -62,10 +63,10 @@ const replay = async events => {
 };
 // What an event left over, or asked for besides.
 const leftovers = () => {
-  for (const of of Object.keys(recorded)) {
+  for (const of of new Set([...Object.keys(recorded), ...Object.keys(locals)])) {
     // What was not reached has asked for nothing.
     if (ambient(of) || (/^\d+\.[1-9]\d*$/.test(of) && !begun.has(of))) continue;
-    const before = recorded[of], after = locals[of] || { drawn: {}, registered: {}, errors: [] };
+    const before = recorded[of] || NOTHING, after = locals[of] || NOTHING;
     now = of;
     for (const kind of Object.keys(before.drawn)) {
       const left = before.drawn[kind].length - (after.drawn[kind] || 0);

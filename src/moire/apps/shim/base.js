@@ -37,6 +37,12 @@ for (const key of ['nodeType', 'parentNode', 'childNodes', 'textContent', 'local
   const { get, value } = Object.getOwnPropertyDescriptor(on, key);
   real[key] = get ? node => get.call(node) : (node, ...given) => value.apply(node, given);
 }
+// And of the document: forms and pictures stand in for what it is asked for.
+const documents = {};
+for (const key of ['children', 'documentElement']) {
+  const { get } = Object.getOwnPropertyDescriptor(Document.prototype, key);
+  documents[key] = () => get.call(document);
+}
 const string = value => (typeof value === 'string' ? value : value && typeof value.baseVal === 'string' ? value.baseVal : '');
 const macrotasks = (() => {
   const channel = new MessageChannel(), waiting = [];
@@ -64,6 +70,8 @@ const differ = (kind, words) => { differences.push({ event: now, kind, words: cu
 const scripts = new WeakMap();
 const fileOf = script => `${page}.script ${script.src}`;
 const windows = new Set([window]);
+// Frames that have no address of their own, by their place.
+const addressOf = on => (/^(about|blob):/.test(on.location.href) && on.frameElement ? path(on.frameElement) : on.location.href);
 const running = on => { try { return on.document.currentScript; } catch (gone) { windows.delete(on); return null; } };
 const here = () => {
   for (const on of windows) {
@@ -72,7 +80,7 @@ const here = () => {
     const entry = scripts.get(script);
     if (entry) entry.run(true);
     else if (script.src && (loading || on !== window)) now = fileOf(script);
-    else if (on !== window) now = `${page}.frame ${on.location.href}`;
+    else if (on !== window) now = `${page}.frame ${addressOf(on)}`;
     else if (loading) now = `${page}.0`;
     break;
   }

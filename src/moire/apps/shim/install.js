@@ -72,7 +72,8 @@ const install = on => {
   }
   const url = on.URL.createObjectURL;
   if (url) define(on.URL, 'createObjectURL', object => {
-    const made = url.call(on.URL, object), of = here();
+    const page = object instanceof on.Blob && /html/.test(object.type);
+    const made = url.call(on.URL, page ? new on.Blob([config.adopting, object], { type: object.type }) : object), of = here();
     blobs.set(made, `blob:${of} ${(local(of).blobs = (local(of).blobs || 0) + 1)}`);
     return made;
   });
@@ -117,7 +118,15 @@ const install = on => {
   if (on.IDBRequest) holding(on.IDBRequest.prototype, ['success', 'error'], called('request'), pass);
   if (on.IDBOpenDBRequest) holding(on.IDBOpenDBRequest.prototype, ['upgradeneeded', 'blocked'], called('request'), pass);
   if (on.IDBTransaction) holding(on.IDBTransaction.prototype, ['complete', 'error', 'abort'], called('transaction'), pass);
-  // A frame that scripts fill has no document of its own to bring a script along.
+  // A frame that scripts fill has no document of its own to bring a script along; one that is given as text does.
+  const srcdoc = Object.getOwnPropertyDescriptor(on.HTMLIFrameElement.prototype, 'srcdoc');
+  Object.defineProperty(on.HTMLIFrameElement.prototype, 'srcdoc', {
+    ...srcdoc, get() { return srcdoc.get.call(this).replace(config.adopting, ''); }, set(text) { srcdoc.set.call(this, config.adopting + text); },
+  });
+  const attribute = on.HTMLIFrameElement.prototype.setAttribute;
+  define(on.HTMLIFrameElement.prototype, 'setAttribute', function (key, value) {
+    attribute.call(this, key, String(key).toLowerCase() === 'srcdoc' ? config.adopting + value : value);
+  });
   for (const key of ['contentWindow', 'contentDocument']) {
     const slot = Object.getOwnPropertyDescriptor(on.HTMLIFrameElement.prototype, key);
     const inner = Object.getOwnPropertyDescriptor(on.HTMLIFrameElement.prototype, 'contentWindow');

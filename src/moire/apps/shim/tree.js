@@ -24,7 +24,7 @@ const find = words => {
     if (!at) return null;
     if (step === '#shadow') { at = real.shadowRoot(at); continue; }
     const [, tag, n] = /^(.*)\[(\d+)\]$/.exec(step) || [];
-    at = [...(real.nodeType(at) === 1 ? real.children(at) : at.children)].filter(one => real.localName(one) === tag)[n - 1];
+    at = [...(at === document ? documents.children() : real.nodeType(at) === 1 ? real.children(at) : at.children)].filter(one => real.localName(one) === tag)[n - 1];
   }
   return at || null;
 };
@@ -62,19 +62,25 @@ const nodes = () => {
       walk(child, id(node), own ? `${at}${shadow ? '/#shadow' : ''}/${own}[${counts[own]}]` : '');
     }
   };
-  if (document.documentElement) walk(document.documentElement, -1, '/html[1]');
+  if (documents.documentElement()) walk(documents.documentElement(), -1, '/html[1]');
   return found;
 };
 
 // What can be clicked or filled in, as far as a script can tell
 const clickable = new WeakSet();
+const elements = function* (root) {
+  for (const element of root.querySelectorAll('*')) {
+    yield element;
+    if (real.shadowRoot(element)) yield* elements(real.shadowRoot(element));
+  }
+};
 const candidates = () => {
   const found = [];
-  for (const element of document.querySelectorAll('*')) {
+  for (const element of elements(document)) {
     const tag = real.localName(element), kind = string(element.type).toLowerCase(), href = tag === 'a' ? string(element.href) : '';
     const box = real.getBoundingClientRect(element), style = getComputedStyle(element);
     if (element.disabled === true || box.width < 1 || box.height < 1 || style.visibility !== 'visible' || style.pointerEvents === 'none') continue;
-    const common = { target: path(element), words: cut((real.getAttribute(element, 'aria-label') || real.textContent(element) || string(element.value)).trim(), 60), name: string(element.name) || real.id(element) };
+    const common = { target: path(element), words: cut((real.getAttribute(element, 'aria-label') || real.textContent(element) || string(element.value)).trim(), 60), name: string(element.name) || real.id(element), title: real.getAttribute(element, 'title') || '' };
     if (tag === 'select') found.push({ ...common, action: 'select', values: [...element.options].map(o => o.value).slice(0, 4) });
     else if (tag === 'textarea' || (tag === 'input' && !['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file', 'hidden', 'range', 'color'].includes(kind))) {
       if (!element.readOnly) found.push({ ...common, action: 'type', kind, pattern: element.placeholder || '', sends: !!element.form });

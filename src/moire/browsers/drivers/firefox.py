@@ -411,7 +411,10 @@ class FirefoxTab(Scripted):
         answer = await self._ask("script.evaluate", {"expression": wrapped, "target": target, "awaitPromise": True})
         if answer["type"] == "exception":
             raise Untestable(f"a script failed: {answer['exceptionDetails'].get('text', '')}")
-        return json.loads(answer["result"]["value"])
+        try:
+            return json.loads(answer["result"]["value"])
+        except (ValueError, TypeError, KeyError):
+            raise Untestable("the page meddles with the answers of scripts") from None
 
     async def evaluate(self, expression: str) -> Any:
         return await self._evaluate(expression)
