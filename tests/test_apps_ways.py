@@ -165,7 +165,7 @@ LEADING: Mapping[str, str] = {
     "/at-once": "<!DOCTYPE html><script>location.replace('/soon')</script><p>at once",
     "/soon": "<!DOCTYPE html><p>soon<script>setTimeout(() => { location.href = '/end'; }, 50)</script>",
     "/end": "<!DOCTYPE html><p>end<button onclick='stops()'>stop</button><script>"
-    "function stops() { location.href = '/slow'; setTimeout(() => { stop(); document.body.append('stopped'); }, 150); }"
+    "function stops() { location.href = '/slow'; setTimeout(() => { stop(); document.body.append('stopped'); }, 600); }"
     "</script>",
 }  # fmt: skip
 
@@ -189,7 +189,7 @@ async def test_pages_that_lead_on_by_themselves_and_pages_that_never_come(
         assert not seen.ended and not wrong(seen) and told(seen).split()[0] == "end", (seen.ended, wrong(seen))
         # Pages that lead on are never looked at.
         assert {step.page for step in seen.steps} == {0, one.pages - 1}
-        async with recording(build, f"{url}/end", (url,), SIZE, 0.5) as own:
+        async with recording(build, f"{url}/end", (url,), SIZE, 1.0) as own:
             assert await own.act({"action": "click", "target": "button"})
             stopped = own.trace
         let_go.set()
