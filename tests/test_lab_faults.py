@@ -23,7 +23,8 @@ from moire.browsers.drivers.base import Tab, Unsupported
 from moire.browsers.lab import Lab, LabOptions
 from moire.browsers.launch import TRIES, Launcher
 from moire.browsers.network import Network
-from moire.nouns import Build, Case, Failure, LaunchError, MoireError, Shot
+from moire.nouns import Build, Case, Failure, LaunchError, MoireError, Shot, operation
+from moire.oracles import update
 from moire.pages.simple import page
 
 FAKE = Path(__file__).with_name("fake_chromium.py")
@@ -273,6 +274,18 @@ async def test_a_blow_does_not_send_a_page_the_long_way() -> None:
 
     async with Lab([engine], LabOptions(processes=1)) as lab:
         assert await lab.warm(engine, Case(b"<!DOCTYPE html>"), job) == "x" and struck
+
+
+async def test_who_draws_is_stopped_and_the_page_is_not_to_blame(chromium: Build) -> None:
+    """It answers and is never ready, as one that tries to leave; but an update does not."""
+    case = Case(b"<!DOCTYPE html><p id=a>x", update=(operation("set-text", target="#a", value="y"),))
+    async with Lab([chromium], LabOptions(processes=1, deadline=4)) as lab:
+        before = await update.updated(lab, chromium, case)
+        for pid in leaders("--type=gpu-process"):
+            os.kill(pid, signal.SIGSTOP)
+        after = await update.updated(lab, chromium, case, sure=False)
+    assert isinstance(before, update.Rendering) and isinstance(after, update.Rendering), after
+    assert before.shot.png == after.shot.png and after.shot.trouble
 
 
 async def test_a_browser_that_starts_badly_once_is_not_taken_for_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ class Station:
 
     async def visit(
         self, case: Case, job: Job[T], quick: Callable[[], Awaitable[Visit[T] | None]] | None = None, *,
-        sure: bool = True, deadline: float = 0.0, afresh: bool = True, warm: bool = False,
+        sure: bool = True, deadline: float = 0.0, afresh: bool = True, warm: bool = False, calm: bool = False,
     ) -> Visit[T] | Failure:  # fmt: skip
         """Do a job on a page, under supervision; `quick` may know a shorter way to the same."""
         seconds = deadline or self._lab.options.deadline
@@ -137,7 +137,7 @@ class Station:
                     if reason := await tab.excuse():
                         process.retire()
                         # What holds nothing that runs or leaves did not try to: something befell the browser.
-                        raise (Disturbed if case.inert else Untestable)(reason) from None
+                        raise (Disturbed if calm or case.inert else Untestable)(reason) from None
                     raise
 
         try:
@@ -354,15 +354,16 @@ class Lab:
         return await self._stations[build].look(case, job, path, sure, deadline)
 
     async def visit(
-        self, build: Build, case: Case, job: Job[T], *, sure: bool = True, afresh: bool = True, warm: bool = False
-    ) -> Visit[T] | Failure:
+        self, build: Build, case: Case, job: Job[T], *, sure: bool = True, afresh: bool = True, warm: bool = False,
+        calm: bool = False,
+    ) -> Visit[T] | Failure:  # fmt: skip
         """Load a page in a fresh tab and do a job there, with the same care as for a picture.
 
         The job may run more than once: again in fresh processes after a crash or a hang. The page is laid out
         `afresh` before the job, where that can make no difference. A `warm` tab, which may have shown other inert
-        pages, is for what is to be confirmed anyway.
+        pages, is for what is to be confirmed anyway. A page is `calm` that is known not to leave, whatever it holds.
         """
-        return await self._stations[build].visit(case, job, sure=sure, afresh=afresh, warm=warm)
+        return await self._stations[build].visit(case, job, sure=sure, afresh=afresh, warm=warm, calm=calm)
 
     def shares_tabs(self, build: Build) -> bool:
         """Whether a new tab takes longer than most pages."""

@@ -188,7 +188,7 @@ async def updated(
         return await _pictured(tab, closer, once=warm)
 
     page = script.loading(case, changed=False)
-    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm))
+    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm, calm=_by_content(case)))
 
 
 async def fresh(
@@ -208,7 +208,7 @@ async def fresh(
         return await _pictured(tab, closer, once=warm)
 
     page = script.loading(case, changed=True)
-    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm))
+    return _rendering(await lab.visit(build, page, job, sure=sure, afresh=False, warm=warm, calm=_by_content(case)))
 
 
 def shares(lab: Lab, build: Build, case: Case) -> bool:
