@@ -31,6 +31,8 @@ HUNT = ("hunt", "update", "chromium@156", "--operations", "6", "--seed", "1")
 NAME = "soak"
 # Pages of a hunt that somebody else ends.
 WITHOUT_END = "100000000"
+# What it says when it is killed, and when it is told to end.
+ENDED = (-signal.SIGKILL, 130)
 # Of the disk that the store is on while it is disturbed, and for how long it is full.
 DISK, FULL_SECONDS = "2G", 6.0
 # Seconds between two looks at memory, and at whether there is a run; seconds that a hunt takes to get going.
@@ -145,6 +147,8 @@ class Soak:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(every)
             if self.process.poll() is not None:
+                # Nothing that befalls it ends it, but for who is told to kill it.
+                assert self.process.returncode in ENDED, (self.folder / "said.txt").read_text()
                 self.begin()
             elif time.monotonic() < end:
                 fault = self.random.choice(sorted(faults))

@@ -42,18 +42,16 @@ async def test_frames_of_other_origins_are_refused_and_no_more(chromium: Build, 
             assert not wrong(seen) and any("192.0.2.2" in what for what in seen.refused or ())
 
 
-FRAMES = """<!DOCTYPE html><p id=given><p id=set><p id=told><p id=blob><p id=object></p>
+FRAMES = """<!DOCTYPE html><p id=given><p id=set><p id=told><p id=object></p>
 <script>window.say = (kind, n) => document.getElementById(kind).append(kind, ' ', n, ' ');</script>
 <iframe srcdoc="<script>parent.say('given', Math.random())</script>"></iframe>
 <object data=/inner type=text/html></object><script>
 const inner = kind => `<script>parent.say('${kind}', Math.random())</` + 'script>';
-const made = document.createElement('iframe');
-made.src = URL.createObjectURL(new Blob([inner('blob')], { type: 'text/html' }));
 const set = document.createElement('iframe');
 set.srcdoc = inner('set');
 const told = document.createElement('iframe');
 told.setAttribute('srcdoc', inner('told'));
-document.body.append(made, set, told);
+document.body.append(set, told);
 </script>"""
 
 
@@ -68,7 +66,7 @@ async def test_frames_without_an_address_draw_the_same(chromium: Build, firefox:
         seen = [await replay(one, build) for _ in range(2)]
         assert not [issue for other in seen for issue in Detector().issues(seen[0], other)]
         words = told(seen[0])
-        assert sorted(words.split()[::2]) == ["blob", "given", "object", "set", "told"]
+        assert sorted(words.split()[::2]) == ["given", "object", "set", "told"]
         assert told(seen[1]) == words and not wrong(seen[0])
 
 
@@ -170,13 +168,13 @@ def test_not_one_letter_of_a_secret_that_a_person_types() -> None:
     def typed(n: int, **details: object) -> Event:
         return Event(f"0.{n}", "act", {"action": "dom", "target": "#a", **details})
 
-    events = []
+    events = [typed(98, type="keydown", init=["no", "object"])]
     for n, letter in enumerate("s3cret", 1):
         events.append(typed(2 * n, type="keydown", init={"key": letter, "code": f"Key{letter}", "ctrlKey": False}))
         events.append(typed(2 * n + 1, type="input", init={"data": letter}, state={"value": "s3cret"[:n]}))
     other = Event("0.99", "act", {"action": "dom", "target": "#b", "type": "keydown", "init": {"key": "s"}})
     hidden = masked(Trace("http://a/", (), "b", SIZE, (*events, other), {}, ()), ["s3cret"])
-    *those, last = hidden.events
+    _, *those, last = hidden.events
     assert last == other
     for one in those:
         assert set(one.details["init"]) <= {"ctrlKey"} and set("".join((one.details.get("state") or {}).values())) <= {

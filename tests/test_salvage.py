@@ -139,8 +139,41 @@ def test_a_repair_that_was_broken_off_is_told_of(tmp_path: Path) -> None:
 
 def test_nothing_is_repaired_under_a_run_that_writes(tmp_path: Path) -> None:
     _filled(tmp_path)
-    with Store(tmp_path) as store, store.claim.adding(), pytest.raises(UsageError, match="is writing"):
-        salvage(tmp_path)
+    with Store(tmp_path) as store, store.writing(store.run("update-1")):
+        with pytest.raises(UsageError, match="is writing"):
+            salvage(tmp_path)
+        # Nor if it waits for room.
+        with store.claim.aside(), pytest.raises(UsageError, match="is writing"):
+            salvage(tmp_path)
+
+
+def test_a_store_of_an_older_moire_is_repaired_as_well(tmp_path: Path) -> None:
+    """What is new since then is as in a new row."""
+    place = _filled(tmp_path)
+    with sqlite3.connect(place) as db:
+        db.execute("DROP INDEX findings_by_change")
+        for column in ("brief", "changed"):
+            db.execute(f"ALTER TABLE findings DROP COLUMN {column}")
+        for table in ("steps", "checks", "trials", "answers", "triage", "moments"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    pages, size = _pages(place, "findings", "leaf")
+    _spoil(place, pages[1], size)
+    salvage(tmp_path)
+    assert FINDINGS - 12 < _left(tmp_path)[0] < FINDINGS
+
+
+@pytest.mark.parametrize("settings", ["[]", "7", "null", '{"builds": [], "seconds": NaN}'])
+def test_settings_that_are_none_cost_their_run(settings: str, tmp_path: Path) -> None:
+    place = _filled(tmp_path)
+    with Store(tmp_path) as store:
+        store.begin("update", "other", SETTINGS)
+    with sqlite3.connect(place) as db:
+        db.execute("UPDATE runs SET settings = ? WHERE name = 'other'", (settings,))
+    db.close()
+    _, counts = salvage(tmp_path)
+    assert counts["runs"] == 1 and _left(tmp_path) == (FINDINGS, PAGES)
 
 
 def test_damaged_content_does_not_stand_in_the_way(tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ class _Frontier:
         open_ones = [
             state for state, left in self.untried.items()
             if len(self.states[state]) < depth and any(_words(move) not in self.done for move in left)
+            and self.hangs.isdisjoint(map(_words, self.states[state]))
         ]  # fmt: skip
         return min(open_ones, key=lambda state: len(self.states[state]), default=None)
 
@@ -155,18 +156,21 @@ async def _arrived(
             candidates = await own.session.rows("candidates()")
         except Left:
             # It went on by itself.
-            await own.rest()
+            await own.settle()
         except Astray:
             own.astray = True
-            break
         except (DriverError, TimeoutError) as error:
             own.stuck = str(error) or "no answer in time"
-            break
         else:
             state = identity(data)
             if state not in known.states:
-                known.add(state, way, list(moves(candidates, origins, read_only)))
+                plain = [
+                    one for one in candidates if all(isinstance(one.get(key), str) for key in ("action", "target"))
+                ]
+                known.add(state, way, list(moves(plain, origins, read_only)))
             return state
+        if own.over:
+            break
     return NOWHERE
 
 
@@ -198,7 +202,7 @@ def moves(candidates: Sequence[Mapping[str, Any]], origins: Collection[str], rea
             yield from ((each, {"action": "key", "target": each["target"], "value": "Enter"}) for each in fields)
     for one in candidates:
         # Scripts may send a form as soon as something else is chosen.
-        if one["action"] == "select" and len(one["values"]) > 1 and not read_only:
+        if one["action"] == "select" and len(one.get("values", ())) > 1 and not read_only:
             yield ({"action": "select", "target": one["target"], "value": one["values"][1]},)
     for one in candidates:
         if one["action"] == "click" and not one.get("sends") and _stays(one, origins):

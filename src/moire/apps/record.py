@@ -98,19 +98,31 @@ class Recording:
     async def act(self, action: Mapping[str, Any]) -> bool:
         """As a user would; whether it could be done."""
         done = True
-        try:
+
+        async def work() -> None:
+            nonlocal done
             try:
                 done = bool(await self.session.ask(f"perform({json.dumps(action)})"))
             except Left:
                 await self._follow()
             await self.rest()
+
+        return await self._guarded(work()) and done
+
+    async def settle(self) -> None:
+        """At rest, or over."""
+        await self._guarded(self.rest())
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Whether it was done: what ends the session costs nothing of what is known."""
+        try:
+            await work
+            return True
         except Astray:
             self._stray()
-            return False
         except (DriverError, TimeoutError) as error:
             self.stuck = str(error) or "no answer in time"
-            return False
-        return done
+        return False
 
     @property
     def over(self) -> bool:

@@ -152,9 +152,9 @@ def _forms(word: str) -> Iterator[str]:
 _LETTERS = frozenset(["key", "code", "keyCode", "which", "charCode", "data"])
 
 
-def _state(one: Event) -> Mapping[str, Any]:
-    """Of what was typed into."""
-    found: Any = one.details.get("state")
+def _part(one: Event, name: str) -> Mapping[str, Any]:
+    """Of what an event says; nothing, if that makes no sense."""
+    found: Any = one.details.get(name)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -192,16 +192,17 @@ def masked(trace: Trace, secrets: Sequence[str]) -> Trace:
         return [every(inner) for inner in value] if isinstance(value, list | tuple) else value
 
     # Where a person typed it, letter by letter.
-    typed = {
+    targets = {
         (one.page, one.details.get("target")) for one in trace.events
-        if one.details.get("action") == BY_PERSON and every_form.search("".join(map(str, _state(one).values())))
+        if one.details.get("action") == BY_PERSON and every_form.search("".join(map(str, _part(one, "state").values())))
     }  # fmt: skip
 
     def event(one: Event) -> Event:
-        if (one.page, one.details.get("target")) not in typed or one.details.get("action") != BY_PERSON:
+        if (one.page, one.details.get("target")) not in targets or one.details.get("action") != BY_PERSON:
             return replace(one, details=every(one.details))
-        init = {key: value for key, value in (one.details.get("init") or {}).items() if key not in _LETTERS}
-        state = {key: "•" * len(value) if isinstance(value, str) else value for key, value in _state(one).items()}
+        init = {key: value for key, value in _part(one, "init").items() if key not in _LETTERS}
+        typed = _part(one, "state")
+        state = {key: "•" * len(value) if isinstance(value, str) else value for key, value in typed.items()}
         return replace(one, details=every({**one.details, "init": init, **({"state": state} if state else {})}))
 
     def exchange(one: Exchange) -> Exchange:

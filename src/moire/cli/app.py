@@ -223,7 +223,7 @@ def _tell(
     if refused:
         more = f" and {len(refused) - MOST_REFUSED} more" if len(refused) > MOST_REFUSED else ""
         words = ", ".join(printable(one) for one in refused[:MOST_REFUSED])
-        click.echo(f"Asked for in vain, since it is not of the application: {words}{more}.", err=True)
+        click.echo(f"Asked for in vain: {words}{more}.", err=True)
     kinds = {(one.build, one.signature) for one in every}
     click.echo(f"{len(kinds)} differences in {store.next_page(known)} steps. Open {index}")
 
@@ -260,16 +260,17 @@ def record(
         build = window.shown(build)
     options.file_for(output)
     environment = Environment(*options.viewport(size, "--size"))
-    found = run(_record(build, url, own, environment, patience, actions))
+    found, stuck = run(_record(build, url, own, environment, patience, actions))
     output.write_text(trace.written(trace.masked(found, secrets)), "utf-8")
     click.echo(f"{len(found.events)} events on {found.pages} pages in {output}")
-    return Exit.DONE
+    return Exit.BROWSER if stuck else Exit.DONE
 
 
 async def _record(
     build: Build, url: str, own: tuple[str, ...], environment: Environment, patience: float,
     actions: Sequence[scripted.Action] | None,
-) -> Trace:  # fmt: skip
+) -> tuple[Trace, str]:  # fmt: skip
+    """The session, and why it could not go on, if so."""
     async with recording(build, url, own, environment, patience, person=actions is None) as session:
         if actions is None:
             click.echo(
@@ -278,14 +279,15 @@ async def _record(
             await session.until_stopped()
         for n, action in enumerate(actions or (), 1):
             done = await session.act(action)
-            if session.over and n < len(actions or ()):
-                why = session.stuck or "the window was led beyond the application's origins"
-                click.echo(f"The session ends with action {n}: {why}.", err=True)
+            if session.stuck:
+                click.echo(f"Action {n} is not in the trace, nor what would follow: {session.stuck}.", err=True)
+            elif session.over and n < len(actions or ()):
+                click.echo(f"The session ends with action {n}, which leads beyond the application's origins.", err=True)
             if session.over:
                 break
             if not done:
                 raise UsageError(f"Action {n} has no target: {action.get('target')}.", "Mend the script.")
-        return session.trace
+        return session.trace, session.stuck
 
 
 @app.command("replay")

@@ -69,7 +69,7 @@ def verify(store: Path, repair: bool, as_json: bool) -> int:
             old, counts = salvage(store)
         rows = ", ".join(f"{n} {table}" for table, n in counts.items() if n)
         said.append(f"The database was damaged; {rows} could be read. What it was is {old}.")
-        said.append("`moire runs gc` spares what that names, until it is taken away.")
+        said.append("`moire runs gc` spares what it may name, until that is taken away.")
         looked = _looked(store)
     said += [f"The database is damaged: {one}." for one in looked.damage]
     said += [f"Finding {id} has lost {len(names)} of its files." for id, names in looked.lost.items()]

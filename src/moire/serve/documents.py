@@ -9,7 +9,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -33,10 +33,11 @@ MOST_SHOWN = 100_000
 NAME = "__moire"
 TALK = "/.moire/page"
 # At the beginning of a frame that has no address: there are no quotes in it, since it stands in attributes.
-ADOPTING = (
-    f"<script>for (let up = parent;; up = up.parent) {{ if (up.{NAME}) {{ up.{NAME}.adopt(window); break; }}"
-    " if (up === up.parent) break; } document.currentScript.remove();</script>"
+_ADOPTS = (
+    f"try {{ for (let up = parent;; up = up.parent) {{ if (up.{NAME}) {{ up.{NAME}.adopt(window); break; }}"
+    " if (up === up.parent) break; } } catch (elsewhere) {} document.currentScript.remove();"
 )
+ADOPTING = f"<script>{_ADOPTS}</script>"
 
 
 def place(headers: Mapping[str, str]) -> Place:
@@ -112,10 +113,10 @@ def _in_bytes(one: Exchange) -> Exchange:
 
 # What may come before a page's first element that runs anything, as it is read: comments end in several ways, and what
 # attributes have in them ends no tag.
-_COMMENT = rb"(?:<!--(?:-?>|(?:.*?(?:--!?>|\Z)))|<[?](?:xml.*?[?]>|[^>]*>))"
-_ATTRIBUTES = rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*"
+_COMMENT = rb"(?:<!--(?:-?>|.*?--!?>)|<[?][^>]*+>)"
+_ATTRIBUTES = rb"(?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+"
 _FIRST = re.compile(
-    rb"(?:\s|%b)*(?:<!doctype[^>]*>)?(?:\s|%b)*(?:<html(?=[\s/>])%b>)?(?:\s|%b)*(?:<head(?=[\s/>])%b>)?"
+    rb"(?:\s++|%b)*+(?:<!doctype[^>]*+>)?(?:\s++|%b)*+(?:<html(?=[\s/>])%b>)?(?:\s++|%b)*+(?:<head(?=[\s/>])%b>)?"
     % (_COMMENT, _COMMENT, _ATTRIBUTES, _COMMENT, _ATTRIBUTES),
     re.I | re.S,
 )
@@ -133,8 +134,8 @@ def with_script(one: Exchange, script: str) -> tuple[CIMultiDict[str], bytes]:
     found = _FIRST.match(one.body, start)
     at = found.end() if found else start
     _allow(headers, script)
-    body = _LINK.sub(_unproven, _TAG.sub(_in_order, _relaxed(one.body[at:], script)))
-    body = _SRCDOC.sub(lambda found: found[0] + ADOPTING.encode(), _IMPORTS.sub(_unproven_imports, body))
+    pieces = _pieces(one.body[at:], xml=code.startswith(b"<!"))
+    body = b"".join(_amended(markup, script) + (_unproven_imports(markup, text)) for markup, text in pieces)
     tag = b'<script xmlns="http://www.w3.org/1999/xhtml">' if code.startswith(b"<!") else b"<script>"
     return headers, one.body[:at] + tag + code + b"</script>" + body
 
@@ -147,10 +148,38 @@ _SOURCE = re.compile(rb"\ssrc\s*=", re.I)
 _ANY_TIME = re.compile(rb"(?<=[\s\"'])async(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+))?(?=[\s>/])", re.I)
 
 
-# Up to where its text begins.
-_SRCDOC = re.compile(rb"<iframe\b(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?\ssrcdoc\s*=\s*[\"']", re.I)
 _LINK = re.compile(rb"<link\b[^<>]*+>", re.I)
-_IMPORTS = re.compile(rb"(<script\b[^<>]*\btype\s*=\s*[\"']?importmap\b[^<>]*>)(.*?)(</script)", re.I | re.S)
+_FRAME = rb"<iframe\b(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+>"
+_IFRAME = re.compile(_FRAME, re.I)
+# Up to where its text begins.
+_SRCDOC = re.compile(rb"\ssrcdoc\s*=\s*[\"']", re.I)
+_IMPORTS = re.compile(rb"\stype\s*=\s*[\"']?importmap\b", re.I)
+# What has text in it that is no markup, up to where that begins, and where it ends. Frames have it in attributes.
+_RAW = re.compile(rb"%b|<!--|<(script|style|textarea|title|xmp)\b[^<>]*+>" % _FRAME, re.I)
+_ENDS = {name: re.compile(rb"</" + name, re.I) for name in (b"script", b"style", b"textarea", b"title", b"xmp")}
+_ENDS[b""] = re.compile(rb"-->")
+
+
+def _pieces(body: bytes, *, xml: bool) -> Iterator[tuple[bytes, bytes]]:
+    """Markup, and the text behind it that is none, again and again. In XML, any element may be empty."""
+    at = 0
+    for found in () if xml else _RAW.finditer(body):
+        if found.start() < at or (not found[1] and found[0] != b"<!--"):
+            continue
+        end = _ENDS[(found[1] or b"").lower()].search(body, found.end())
+        last = end.start() if end else len(body)
+        yield body[at : found.end()], body[found.end() : last]
+        at = last
+    yield body[at:], b""
+
+
+def _amended(markup: bytes, script: str) -> bytes:
+    return _IFRAME.sub(_adopted, _LINK.sub(_unproven, _TAG.sub(_in_order, _relaxed(markup, script))))
+
+
+def _adopted(tag: re.Match[bytes]) -> bytes:
+    adopting = html.escape(ADOPTING, quote=False).encode()
+    return _SRCDOC.sub(lambda found: found[0] + adopting, tag[0], count=1)
 
 
 def _in_order(tag: re.Match[bytes]) -> bytes:
@@ -161,14 +190,17 @@ def _unproven(tag: re.Match[bytes]) -> bytes:
     return _INTEGRITY.sub(b"", tag[0])
 
 
-def _unproven_imports(found: re.Match[bytes]) -> bytes:
+def _unproven_imports(markup: bytes, text: bytes) -> bytes:
+    """The text, which may be what modules are to be by whose names."""
+    if not text or not _IMPORTS.search(markup[markup.rfind(b"<") :]):
+        return text
     try:
-        told = json.loads(found[2])
+        told = json.loads(text)
     except (ValueError, RecursionError):
-        return found[0]
+        return text
     if not isinstance(told, dict) or told.pop("integrity", None) is None:
-        return found[0]
-    return found[1] + json.dumps(told).encode() + found[3]
+        return text
+    return json.dumps(told).replace("</", "<\\/").encode()
 
 
 _META = re.compile(rb"<meta\b[^<>]*+>", re.I)
@@ -205,12 +237,16 @@ def _allow(headers: CIMultiDict[str], script: str) -> None:
             headers.add("Content-Security-Policy", _told_of(policy, script))
 
 
+def _mark(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode('ascii')).digest()).decode()}'"
+
+
 def _told_of(policy: str, script: str) -> str:
-    mark = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode('ascii')).digest()).decode()}'"
+    marks = " ".join(map(_mark, (script, _ADOPTS)))
     names = {words[0].lower(): words for part in policy.split(";") if (words := part.split())}
     # What a page is made of may be given to it as texts.
     names.pop("require-trusted-types-for", None)
-    for name, more in (("script-src-elem", mark), ("script-src", mark), ("connect-src", TALK)):
+    for name, more in (("script-src-elem", marks), ("script-src", marks), ("connect-src", TALK)):
         own = names.get(name) or names.get("default-src")
         if own is None or (name == "script-src-elem" and name not in names):
             continue

@@ -70,6 +70,10 @@ class Blobs:
     def has(self, name: str) -> bool:
         return self._place(name).exists()
 
+    def made(self, name: str) -> float:
+        """When, in seconds since 1970."""
+        return self._place(name).stat().st_mtime
+
     def sound(self, name: str) -> bool:
         """Whether it is what its name says."""
         try:

@@ -83,12 +83,7 @@ class Store:
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = folder
         self.place = folder / DATABASE
-        if not self.place.exists() and (aside := kept_aside(folder)):
-            words = f"{self.place} was being made anew, and is not there."
-            raise Damaged(words, f"Rename {aside[-1]} to that, and run `moire runs verify --repair`.")
-        if self.place.exists() and not self.place.stat().st_size and any((folder / BLOBS).glob("*/*")):
-            raise Damaged(f"{self.place} is empty, and there is content beside it.", "Put it back from a copy.")
-        if not make and not self.place.exists():
+        if not (make or os.path.exists(self.place) or kept_aside(folder)):
             raise UsageError(f"There are no runs in {folder}.", "Hunt first, or give --store the folder that has them.")
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -96,6 +91,11 @@ class Store:
             raise UsageError(f"{folder} is a file.", "Give --store a folder.") from None
         except OSError as error:
             raise UsageError(f"{folder} cannot be made: {error.strerror}.", "Give --store another folder.") from None
+        if not self.place.exists() and (aside := kept_aside(folder)):
+            words = f"{self.place} was being made anew, and is not there."
+            raise Damaged(words, f"Rename {aside[-1]} to that, and run `moire runs verify --repair`.")
+        if self.place.exists() and not self.place.stat().st_size and any((folder / BLOBS).glob("*/*")):
+            raise Damaged(f"{self.place} is empty, and there is content beside it.", "Put it back from a copy.")
         self._db = opened(self.place)
         self.blobs = Blobs(folder / BLOBS)
         self.claim = Claim(folder / ".adding.lock")

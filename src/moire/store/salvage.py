@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+from ..home import locked
+from ..nouns import UsageError
 from .claim import Claim
 from .database import DATABASE, StoreError, opened, text
 
@@ -26,6 +29,8 @@ _OWNERS = {"run": "runs", "finding": "findings"}
 # The last page of a table may be damaged: then all numbers that are not there look like rows that cannot be read.
 _MOST_IN_A_ROW = 5000
 _LARGEST = 61
+# The lock of whoever goes on with a run.
+_OF_RUN = re.compile(r"\.[0-9]+\.lock")
 
 Rows = Iterator[tuple[Any, ...]]
 
@@ -47,7 +52,11 @@ def misread(query: Callable[[str], list[tuple[Any, ...]]]) -> list[str]:
 def salvage(folder: Path) -> tuple[Path, dict[str, int]]:
     """What can be read of a damaged database becomes a new one. Where the damaged one is kept, and how many rows of
     each table that was. Refused while anybody writes to it."""
-    with Claim(folder / ".adding.lock").alone():
+    with Claim(folder / ".adding.lock").alone(), ExitStack() as stack:
+        # Those that wait for room let others take away, and nothing else.
+        for file in folder.glob(".*.lock"):
+            if _OF_RUN.fullmatch(file.name) and not stack.enter_context(locked(file, shared=True, wait=False)):
+                raise UsageError(f"A run is writing to {folder}.", "Wait for it, or stop it.")
         return _salvaged(folder)
 
 
@@ -69,10 +78,11 @@ def _salvaged(folder: Path) -> tuple[Path, dict[str, int]]:
             names = [one[1] for one in told]
             rows = (row for row in _readable(damaged, new, table, told) if _makes_sense(table, names, row))
             new.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
-            counts[table] = new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         for table in OF_A_RUN:
             new.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)")
         new.execute("DELETE FROM checks WHERE finding NOT IN (SELECT id FROM findings)")
+        for table in ("runs", *OF_A_RUN, "triage", "checks"):
+            counts[table] = new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         new.execute("COMMIT")
         new.execute("PRAGMA journal_mode = DELETE")
     if not counts["runs"]:
@@ -100,22 +110,32 @@ def _free(place: Path) -> Path:
 
 def _makes_sense(table: str, names: Sequence[str], row: Sequence[Any]) -> bool:
     try:
-        found = {name: json.loads(row[names.index(name)]) for name in _JSON.get(table, ())}
-    except (ValueError, TypeError):
+        found = {name: _parsed(row[names.index(name)]) for name in _JSON.get(table, ())}
+    except (ValueError, TypeError, RecursionError):
         return False
-    return table != "runs" or isinstance(found["settings"].get("builds"), list)
+    settings = found.get("settings", {"builds": []})
+    return isinstance(settings, dict) and isinstance(settings.get("builds"), list)
+
+
+def _parsed(words: str) -> Any:
+    """As strictly as SQLite does, which knows no NaN."""
+
+    def never(word: str) -> Any:
+        raise ValueError(word)
+
+    return json.loads(words, parse_constant=never)
 
 
 def _readable(db: sqlite3.Connection, new: sqlite3.Connection, table: str, told: Sequence[Sequence[Any]]) -> Rows:
     """All rows that can be read; some more than once. `told` is what SQLite says of the columns that there should be;
-    those that an older database does not have are empty."""
+    those that an older database does not have are what a new row has."""
     try:
         there = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
     except sqlite3.DatabaseError:
         return
     if not there:
         return
-    words = ", ".join(one[1] if one[1] in there else "''" for one in told)
+    words = ", ".join(one[1] if one[1] in there else one[4] or "''" for one in told)
     query = f"SELECT {words} FROM {table}"
     keys = [(one[1], one[2]) for one in sorted(told, key=lambda one: one[5]) if one[5]]
     (first, _), *others = keys

@@ -19,7 +19,6 @@ from .salvage import kept_aside, misread
 Progress = Callable[[int, int], None]
 # Whatever may be the name of something that is kept by content.
 _NAME = re.compile('"([0-9a-f]{40})"')
-_NAMES = re.compile(_NAME.pattern.encode())
 # All that names such things, and the run it is of; a finding's brief says nothing that its details do not.
 _OTHERS = (
     "SELECT settings AS words, id AS run FROM runs",
@@ -144,9 +143,10 @@ def collect(store: Store, most: int = 0, forget: Sequence[Run] = (), *, dry: boo
         there = dict(store.blobs.names())
         steps = 0
         kept = [run for run in store.runs() if run.id not in {one.id for one in forget}]
-        # What a database named that was made anew may still be wanted.
-        aside = {name for file in kept_aside(store.folder) for name in _NAMES.findall(file.read_bytes())}
-        gone = there.keys() - {name for run in kept for name in mentioned(store, run)} - {*map(bytes.decode, aside)}
+        # What a database named that was made anew may still be wanted: all that is no newer.
+        aside = max((file.stat().st_mtime for file in kept_aside(store.folder)), default=0.0)
+        unnamed = there.keys() - {name for run in kept for name in mentioned(store, run)}
+        gone = {name for name in unnamed if not aside or store.blobs.made(name) > aside}
         whole = size(store) - sum(there[name] for name in gone)
         if most and whole > most:
             steps, more = _expendable(store, there, whole - most)

@@ -72,8 +72,7 @@ const install = on => {
   }
   const url = on.URL.createObjectURL;
   if (url) define(on.URL, 'createObjectURL', object => {
-    const page = object instanceof on.Blob && /html/.test(object.type);
-    const made = url.call(on.URL, page ? new on.Blob([config.adopting, object], { type: object.type }) : object), of = here();
+    const made = url.call(on.URL, object), of = here();
     blobs.set(made, `blob:${of} ${(local(of).blobs = (local(of).blobs || 0) + 1)}`);
     return made;
   });
