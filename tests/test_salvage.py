@@ -14,7 +14,7 @@ from moire.store.database import Damaged
 from moire.store.salvage import salvage
 from test_upkeep import SETTINGS, moire
 
-FINDINGS, PAGES = 150, 3000
+FINDINGS, PAGES = 60, 1500
 
 
 def _filled(folder: Path) -> Path:

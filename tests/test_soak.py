@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from bench.soak import compared
 
-MINUTES, EVERY = 0.5, 2.0
+MINUTES, EVERY = 0.3, 2.0
 
 
 def test_faults_cost_no_finding_and_leave_nothing_behind(tmp_path: Path) -> None:
