@@ -187,6 +187,9 @@ def test_damaged_content_does_not_stand_in_the_way(tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     assert done.returncode == 1 and told["runs_lost"] == {"begun": [weights]}, told
     assert moire("runs", "verify", "--repair", "--store", tmp_path).returncode == 0
+    # What cannot be mended is told of from then on, and nothing more.
+    done = moire("runs", "verify", "--store", tmp_path)
+    assert done.returncode == 0 and "begun has lost what it was begun with" in done.stdout, done
     with Store(tmp_path) as store:
         assert store.blobs.add(b"weights of a run") == weights and store.blobs.sound(weights)
         assert upkeep.look_over(store).sound

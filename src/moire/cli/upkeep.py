@@ -73,14 +73,14 @@ def verify(store: Path, repair: bool, as_json: bool) -> int:
         looked = _looked(store)
     said += [f"The database is damaged: {one}." for one in looked.damage]
     said += [f"Finding {id} has lost {len(names)} of its files." for id, names in looked.lost.items()]
-    said += [f"{name} has lost what it was begun with, and cannot go on." for name in looked.runs_lost]
     if looked.wrong:
         said.append(f"{len(looked.wrong)} files are not what they were.")
     if repair and not (looked.damage or looked.sound):
         with Store(store, make=False) as kept:
             upkeep.mend(kept, looked)
         said.append("Damaged files are gone, so that the same can be kept again, and findings say what they have lost.")
-    notes = [f"{name} was broken off: `moire runs resume {name} --store {store}`." for name in looked.broken_off]
+    notes = [f"{name} has lost what it was begun with, and cannot go on." for name in looked.runs_lost]
+    notes += [f"{name} was broken off: `moire runs resume {name} --store {store}`." for name in looked.broken_off]
     files, count = looked.unnamed
     if files:
         notes.append(f"{files} files ({words(count)}) are of no run: `moire runs gc --store {store}`.")

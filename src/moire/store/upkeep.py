@@ -43,7 +43,8 @@ class Looked:
 
     @property
     def sound(self) -> bool:
-        return not (self.damage or self.lost or self.runs_lost or self.wrong)
+        # What a run was begun with comes again with the next one that is begun so; until then, it cannot go on.
+        return not (self.damage or self.lost or self.wrong)
 
 
 def look_over(store: Store, told: Progress = lambda done, of: None) -> Looked:
