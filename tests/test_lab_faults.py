@@ -20,7 +20,7 @@ from conftest import build, descendants, running
 from moire.browsers import shelf
 from moire.browsers.drivers import chromium as chromium_driver
 from moire.browsers.drivers.base import Tab, Unsupported
-from moire.browsers.lab import Lab, LabOptions
+from moire.browsers.lab import MOST_BLOWS, Lab, LabOptions, Visit
 from moire.browsers.launch import TRIES, Launcher
 from moire.browsers.network import Network
 from moire.nouns import Build, Case, Failure, LaunchError, MoireError, Shot, operation
@@ -274,6 +274,36 @@ async def test_a_blow_does_not_send_a_page_the_long_way() -> None:
 
     async with Lab([engine], LabOptions(processes=1)) as lab:
         assert await lab.warm(engine, Case(b"<!DOCTYPE html>"), job) == "x" and struck
+
+
+@pytest.mark.parametrize(
+    ("blow", "victim"),
+    [
+        (signal.SIGKILL, "--type=renderer"), (signal.SIGKILL, "--remote-debugging-pipe"),
+        (signal.SIGSTOP, "--type=renderer"),
+    ],
+)  # fmt: skip
+async def test_blow_upon_blow_is_no_answer(chromium: Build, blow: signal.Signals, victim: str) -> None:
+    """Also where nobody needs to be sure: a page on trial that is struck again has told nothing yet."""
+    left = 2
+
+    async def job(tab: Tab) -> object:
+        nonlocal left
+        if left:
+            left -= 1
+            for pid in leaders(victim):
+                os.kill(pid, blow)
+        return await tab.evaluate("1 + 1")
+
+    async with Lab([chromium], LabOptions(deadline=1, processes=1)) as lab:
+        seen = await lab.visit(chromium, Case(b"<p>x"), job, sure=False)
+        assert isinstance(seen, Visit) and seen.value == 2 and seen.trouble == 2
+        if blow == signal.SIGSTOP:
+            return
+        left = MOST_BLOWS + 1
+        seen = await lab.visit(chromium, Case(b"<p>x"), job, sure=False)
+        # Nobody is as unlucky as that.
+        assert isinstance(seen, Failure) and seen.kind == "crashed"
 
 
 async def test_who_draws_is_stopped_and_the_page_is_not_to_blame(chromium: Build) -> None:

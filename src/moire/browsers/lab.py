@@ -28,11 +28,14 @@ from .supervise import Berth, Crew, Health, Process
 
 Path = Literal["fast", "navigation"]
 T = TypeVar("T")
+_Kind = Literal["crashed", "hung", "disturbed"]
 Job = Callable[[Tab], Awaitable[T]]
 Look = Callable[[Tab, Shot], Awaitable[T]]
 
 # Fresh processes that must all agree before a crash or hang is a page's own.
 REPEATS = 3
+# So many in a row are struck by the page itself, whoever deals the blows.
+MOST_BLOWS = 5
 # What opening a tab before a page and looking at it after its deadline may take.
 ASIDE_SECONDS = 5.0
 # Chromium alone keeps several tabs busy in one process; the others draw one page at a time well.
@@ -65,6 +68,14 @@ class Visit(Generic[T]):
 
 class _Hung(DriverError):
     pass
+
+
+class _Struck(DriverError):
+    """Somebody else ended or stopped a process of the browser, which says nothing about the page."""
+
+    def __init__(self, words: str, kind: _Kind) -> None:
+        super().__init__(words)
+        self.kind = kind
 
 
 class Station:
@@ -145,10 +156,10 @@ class Station:
                 return seen
             async with (self._alone if case.focuses else self._crew).lease() as process:
                 return await self._attempt(process, navigate, seconds + ASIDE_SECONDS)
-        except (_Hung, TabCrashed, BrowserGone, Untestable) as error:
+        except (_Struck, _Hung, TabCrashed, BrowserGone, Untestable) as error:
             if isinstance(error, Untestable) and not isinstance(error, Disturbed):
                 return Failure("untestable", str(error))
-            return await self._verify(navigate, REPEATS if sure else 1)
+            return await self._verify(navigate, sure)
 
     async def _screen(self, case: Case, job: Look[T], deadline: float) -> Visit[T] | None:
         async def show(process: Process) -> Visit[T] | None:
@@ -170,12 +181,19 @@ class Station:
     async def _short(self, crew: Crew, work: Callable[[Process], Awaitable[T]], seconds: float) -> T:
         """By a path that is shorter than a navigation, and may show something else: what befalls a browser on it from
         elsewhere must not decide which of the two it is."""
-        try:
-            async with crew.lease() as process:
-                return await self._attempt(process, work, seconds)
-        except (_Hung, TabCrashed, BrowserGone, Disturbed):
-            async with crew.lease() as process:
-                return await self._attempt(process, work, seconds)
+        blows = others = 0
+        while True:
+            try:
+                async with crew.lease() as process:
+                    return await self._attempt(process, work, seconds)
+            except _Struck:
+                blows += 1
+                if blows == MOST_BLOWS:
+                    raise
+            except (_Hung, TabCrashed, BrowserGone, Disturbed):
+                others += 1
+                if others > 1:
+                    raise
 
     async def warm(self, case: Case, job: Job[T]) -> T | None:
         environment = case.environment
@@ -192,42 +210,54 @@ class Station:
         except Unsupported:
             self._warms = False
             return None
-        except (Untestable, _Hung, TabCrashed, BrowserGone):
+        except (Untestable, _Struck, _Hung, TabCrashed, BrowserGone):
             return None
 
     async def _attempt(self, process: Process, work: Callable[[Process], Awaitable[T]], seconds: float) -> T:
         try:
             async with asyncio.timeout(seconds):
                 return await work(process)
-        except TimeoutError:
-            self.health.hangs += 1
-            process.retire()
-            raise _Hung("not done before the deadline") from None
-        except (BrowserGone, TabCrashed) as error:
-            if process.ended:
+        except Unsupported:
+            raise
+        except (TimeoutError, DriverError) as error:
+            hung = isinstance(error, TimeoutError)
+            if hung or isinstance(error, BrowserGone):
+                process.retire()
+            if process.ended and not isinstance(error, Untestable):
                 # Who was in it may have had no part in it: alone, it will show.
                 raise Disturbed(process.ended) from None
-            if isinstance(error, TabCrashed):
-                self.health.crashes += 1
-            else:
+            killed = isinstance(error, TabCrashed) and error.killed
+            if blow := await process.struck(isinstance(error, BrowserGone)) or (str(error) if killed else ""):
                 process.retire()
+                raise _Struck(blow, "hung" if hung else "crashed") from None
+            if hung:
+                self.health.hangs += 1
+                raise _Hung("not done before the deadline") from None
+            self.health.crashes += isinstance(error, TabCrashed)
             raise
 
-    async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]], repeats: int) -> Visit[T] | Failure:
-        """Alone, in fresh processes: does it repeat? With fewer repeats than it takes to be sure, what does is
-        untestable; with one, what befell the browser from elsewhere is nobody's answer all the same."""
-        kinds: list[Literal["crashed", "hung"]] = []
+    async def _verify(self, work: Callable[[Process], Awaitable[Visit[T]]], sure: bool) -> Visit[T] | Failure:
+        """Alone, in fresh processes: does it repeat? What does not repeat every time is untestable, and who need not
+        be sure waits for one hang only."""
+        kinds: list[_Kind] = []
+        blows: list[_Kind] = []
         reason = ""
         async with self._trial:
-            for attempt in range(repeats):
+            while len(kinds) < REPEATS and len(blows) < MOST_BLOWS and (sure or "hung" not in kinds):
                 berth = self._berth(recycle_after=1)
                 try:
                     async with berth.lease() as process:
                         seen = await self._attempt(process, work, self._lab.options.deadline + ASIDE_SECONDS)
                     self.health.trouble += 1
-                    return replace(seen, trouble=attempt + 1)
+                    return replace(seen, trouble=len(kinds) + len(blows) + 1)
                 except Untestable as error:
-                    return Failure("untestable", str(error), attempt + 2)
+                    if not isinstance(error, Disturbed):
+                        return Failure("untestable", str(error), len(kinds) + len(blows) + 2)
+                    kinds.append("disturbed")
+                    reason = str(error)
+                except _Struck as error:
+                    blows.append(error.kind)
+                    reason = str(error)
                 except _Hung as error:
                     kinds.append("hung")
                     reason = str(error)
@@ -236,10 +266,12 @@ class Station:
                     reason = str(error)
                 finally:
                     await berth.close()
-        if len(set(kinds)) == 1 and repeats == REPEATS:
-            return Failure(kinds[0], reason, repeats)
-        words = " and ".join(sorted(set(kinds)))
-        return Failure("untestable", f"in {repeats} fresh processes it {words}" if repeats > 1 else reason, repeats)
+        tries = len(kinds) + len(blows)
+        seen_as = sorted(set(kinds or blows))
+        if len(seen_as) == 1:
+            kind = seen_as[0]
+            return Failure("untestable" if kind == "disturbed" or tries < REPEATS else kind, reason, tries)
+        return Failure("untestable", f"{tries} fresh processes tell different things: {', '.join(seen_as)}", tries)
 
     @asynccontextmanager
     async def tab(self, environment: Environment, on_demand: bool) -> AsyncIterator[Tab]:

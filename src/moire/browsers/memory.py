@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 
+from .processes import everyone
 from .supervise import Process
 
 # There is no event for memory: it is looked at so often.
@@ -34,13 +35,9 @@ async def watch(processes: Collection[Process], most: int, closing: asyncio.Even
 def _held() -> Counter[int]:
     """Bytes that each process group has for itself: what several share is nobody's."""
     found: Counter[int] = Counter()
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            # It may be gone by now.
-            with suppress(OSError, ValueError, IndexError):
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    group = int(file.read().rpartition(b")")[2].split()[2])
-                with open(f"/proc/{entry}/statm", "rb") as file:
-                    _, resident, shared, *_ = map(int, file.read().split())
-                found[group] += (resident - shared) * _PAGE
+    for pid, _, group in everyone():
+        # It may be gone by now.
+        with suppress(OSError, ValueError), open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+            found[group] += (resident - shared) * _PAGE
     return found

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..nouns import LaunchError, MoireError
@@ -94,6 +94,16 @@ def scratch(prefix: str) -> Path:
         ) from None
 
 
+def everyone() -> Iterator[tuple[int, str, int]]:
+    """All processes of the machine: number, state, group."""
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            # It may be gone by now.
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                state, _, group, *_ = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()
+                yield int(entry), state.decode(), int(group)
+
+
 def discard(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -139,6 +149,8 @@ class Child:
         guard.tell(f"+{self.pid}")
         loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[int] = loop.create_future()
+        # By us.
+        self._ending = False
         self._pidfd = os.pidfd_open(self.pid)
         loop.add_reader(self._pidfd, self._reap)
         self._log = bytearray()
@@ -186,12 +198,20 @@ class Child:
     def alive(self) -> bool:
         return not self.exited.done()
 
+    def struck(self) -> str:
+        """What somebody else did to it, or to who is in its group, in words; a page can do neither."""
+        if not self.alive:
+            return "" if self._ending or self.exited.result() != -signal.SIGKILL else "the browser was killed"
+        stopped = any(state == "T" for _, state, group in everyone() if group == self.pid)
+        return "a process of the browser was stopped" if stopped else ""
+
     def tail(self) -> str:
         """The last words of the process, for an error message."""
         return bytes(self._log[-2000:]).decode("utf-8", "replace").strip()
 
     async def kill(self, *, gently: bool = False) -> None:
         """End the whole group and wait until it is gone; `gently` asks first."""
+        self._ending = True
         if self.alive and gently:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)

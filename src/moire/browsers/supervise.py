@@ -66,7 +66,15 @@ class Process:
 
     @property
     def groups(self) -> Sequence[int]:
-        return self._browser.groups
+        return [child.pid for child in self._browser.children]
+
+    async def struck(self, gone: bool) -> str:
+        """What somebody else did to it, in words; how it ended may come to light a little after it is `gone`."""
+        children = self._browser.children
+        if gone and children:
+            ends = [child.exited for child in children]
+            await asyncio.wait(ends, timeout=CLOSE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        return next((words for child in children if (words := child.struck())), "")
 
     def retire(self) -> None:
         self._retired = True

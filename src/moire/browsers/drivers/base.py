@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ...nouns import Build, Case, Environment, LaunchError
+from ..processes import Child
 from .ready import frame, settle
 
 # For a page that is not busy.
@@ -28,7 +29,11 @@ class BrowserGone(DriverError):
 
 
 class TabCrashed(DriverError):
-    """The page took its tab down; the browser may live on."""
+    """The page took its tab down, or somebody else its process (`killed`); the browser may live on."""
+
+    def __init__(self, words: str, *, killed: bool = False) -> None:
+        super().__init__(words)
+        self.killed = killed
 
 
 class Untestable(DriverError):
@@ -174,8 +179,8 @@ class Browser(Protocol):
     def alive(self) -> bool: ...
 
     @property
-    def groups(self) -> Sequence[int]:
-        """The process groups that it is, if it runs here."""
+    def children(self) -> Sequence[Child]:
+        """The processes that it is, if it runs here."""
 
     async def close(self) -> None:
         """End the process and remove its folder. Never raises, never waits for a page."""

@@ -141,8 +141,8 @@ class ChromiumBrowser:
         self._connection = connection
         self._folder = folder
         self._tabs: dict[str, ChromiumTab] = {}
-        # Targets whose renderer went before their tab was known here.
-        self._stillborn: set[str] = set()
+        # Targets whose renderer went before their tab was known here, and whether it was killed.
+        self._stillborn: dict[str, bool] = {}
         connection.listen("", self._heard)
 
     @classmethod
@@ -219,9 +219,9 @@ class ChromiumBrowser:
     def _heard(self, method: str, params: Params) -> None:
         if method == "Target.targetCrashed":
             if (tab := self._tabs.get(params["targetId"])) is not None:
-                tab.crash()
+                tab.crash(params.get("status") == "killed")
             else:
-                self._stillborn.add(params["targetId"])
+                self._stillborn[params["targetId"]] = params.get("status") == "killed"
         elif method == "Target.targetCreated":
             info = params["targetInfo"]
             if info.get("type") == "page" and info.get("openerId"):
@@ -250,7 +250,7 @@ class ChromiumBrowser:
             self._tabs[target] = tab
             tab.on_close = lambda: self._tabs.pop(target, None)
             if target in self._stillborn:
-                tab.crash()
+                tab.crash(self._stillborn[target])
             await tab.prepare()
         except CommandFailed as error:
             raise BrowserGone(f"no tab could be opened: {error}") from None
@@ -261,8 +261,8 @@ class ChromiumBrowser:
         return self._child.alive
 
     @property
-    def groups(self) -> Sequence[int]:
-        return (self._child.pid,)
+    def children(self) -> Sequence[Child]:
+        return (self._child,)
 
     async def close(self) -> None:
         self._connection.close()
@@ -292,7 +292,8 @@ class ChromiumTab(Scripted):
         self._roams = False
         self._blocked: dict[str, None] = {}
         self._layers: list[Params] = []
-        self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Whether it was killed.
+        self._crashed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.on_close: Callable[[], object] = lambda: None
         connection.listen(session, self._heard)
 
@@ -327,8 +328,6 @@ class ChromiumTab(Scripted):
             # beforeunload, where dismissing would keep the page.
             accept = params.get("type") == "beforeunload"
             self._connection.post("Page.handleJavaScriptDialog", {"accept": accept}, self._session)
-        elif method == "Inspector.targetCrashed":
-            self.crash()
         elif method == "Page.frameNavigated":
             frame = params["frame"]
             if frame["id"] == self._frame:
@@ -344,9 +343,9 @@ class ChromiumTab(Scripted):
         if self._network.blocks(url):
             self._blocked[url] = None
 
-    def crash(self) -> None:
+    def crash(self, killed: bool) -> None:
         if not self._crashed.done():
-            self._crashed.set_result(None)
+            self._crashed.set_result(killed)
 
     def _send(self, method: str, params: Params | None = None) -> asyncio.Future[Any]:
         return self._connection.send(method, params, self._session)
@@ -358,16 +357,20 @@ class ChromiumTab(Scripted):
         """A command's result, or the exception that says what became of the tab."""
         await asyncio.wait((answer, self._crashed), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            raise TabCrashed("the page's renderer crashed")
+            raise self._crash()
         try:
             return answer.result()
         except CommandFailed as error:
             if self._crashed.done() or "crashed" in error.message:
-                raise TabCrashed("the page's renderer crashed") from None
+                raise self._crash() from None
             if "Session with given id not found" in error.message:
                 raise Closed from None
             self._stay()
             raise
+
+    def _crash(self) -> TabCrashed:
+        killed = self._crashed.done() and self._crashed.result()
+        return TabCrashed(f"the page's renderer {'was killed' if killed else 'crashed'}", killed=killed)
 
     def _stay(self) -> None:
         """Untestable, if another page than ours is shown."""

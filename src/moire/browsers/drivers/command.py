@@ -37,7 +37,7 @@ class CommandBrowser:
         return True
 
     @property
-    def groups(self) -> Sequence[int]:
+    def children(self) -> Sequence[Child]:
         return ()
 
     async def close(self) -> None:

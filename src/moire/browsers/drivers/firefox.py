@@ -251,8 +251,8 @@ class FirefoxBrowser:
         return self._child.alive
 
     @property
-    def groups(self) -> Sequence[int]:
-        return (self._child.pid,)
+    def children(self) -> Sequence[Child]:
+        return (self._child,)
 
     async def close(self) -> None:
         await self._end(self._child, self._connection, self._folder)

@@ -13,6 +13,7 @@ import aiohttp
 
 from ...nouns import Build, Case, Environment, LaunchError
 from ..network import Network
+from ..processes import Child
 from .base import BrowserGone, DriverError, Scripted, TabCrashed, Unsupported, Untestable
 from .ready import at_rest, ready
 
@@ -130,7 +131,7 @@ class WebDriverBrowser:
         return self._alive
 
     @property
-    def groups(self) -> Sequence[int]:
+    def children(self) -> Sequence[Child]:
         return ()
 
     async def close(self) -> None:

@@ -102,8 +102,8 @@ class WebKitBrowser(WebDriverBrowser):
         return super().alive and all(child.alive for child in self._children)
 
     @property
-    def groups(self) -> Sequence[int]:
-        return [child.pid for child in self._children]
+    def children(self) -> Sequence[Child]:
+        return self._children
 
     async def close(self) -> None:
         self.lost()
