@@ -13,7 +13,7 @@ from ...home import keep
 from ...nouns import Case, UsageError
 from ...nouns.update import written
 from .operations import parted, whole
-from .reduce import AGAIN, Step
+from .reduce import BACK, Step
 
 
 class Log:
@@ -77,7 +77,7 @@ class Log:
         self._write(self._steps, json.dumps({**line, **whose}))
         self._text = new
         update, html = parted(new) if self._updates else ((), new)
-        if step.name == AGAIN or self._best is None or len(html) <= self._best:
+        if step.name == BACK or self._best is None or len(html) <= self._best:
             self._best = None
             keep(self._file, html.encode("latin-1"))
             if self._updates:

@@ -32,8 +32,8 @@ SURE = 0.95
 SUSPECTS = 2
 
 
-# The name of the step back to the page itself.
-AGAIN = "all over again"
+# The name of the step back to where the shorter way led astray.
+BACK = "back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,27 @@ class _Reduction:
         if not self._careful and not await self._again(smallest, careful=True):
             # The shorter way has led astray.
             self._careful = True
-            self._keep(AGAIN, text)
-            await self._judge.follow(None)
-            smallest = await self._reduced(text)
+            sound = await self._sound(text)
+            self._keep(BACK, sound)
+            smallest = await self._reduced(sound)
         return smallest if not self._careful or await self._again(smallest) else None
+
+    async def _sound(self, text: str) -> str:
+        """Of the page and all steps since, one that a navigation confirms where it does not confirm the next."""
+        await self._judge.follow(None)
+        self._anywhere = True
+        texts = [text, *(step.text for step in self._steps)]
+        sound, astray = 0, len(texts) - 1
+        while astray - sound > 1:
+            middle = (sound + astray) // 2
+            if await self._again(texts[middle]):
+                sound = middle
+            else:
+                astray = middle
+        self._anywhere = False
+        if sound:
+            await self._judge.follow(self._at(texts[sound]))
+        return texts[sound]
 
     async def _steady(self, text: str) -> None:
         """How often does it fail? Twice in a row is enough; if it does not, more looks tell."""
