@@ -70,6 +70,10 @@ class _Hung(DriverError):
     pass
 
 
+class _Late(Disturbed):
+    """Not ready in time, though it answers: tried once more and not thrice, since each try takes that time."""
+
+
 class _Struck(DriverError):
     """Somebody else ended or stopped a process of the browser, which says nothing about the page."""
 
@@ -148,7 +152,7 @@ class Station:
                     if reason := await tab.excuse():
                         process.retire()
                         # What holds nothing that runs or leaves did not try to: something befell the browser.
-                        raise (Disturbed if calm or case.inert else Untestable)(reason) from None
+                        raise (_Late if calm or case.inert else Untestable)(reason) from None
                     raise
 
         try:
@@ -190,7 +194,7 @@ class Station:
                 blows += 1
                 if blows == MOST_BLOWS:
                     raise
-            except (_Hung, TabCrashed, BrowserGone, Disturbed):
+            except (TabCrashed, BrowserGone, Disturbed):
                 others += 1
                 if others > 1:
                     raise
@@ -251,7 +255,7 @@ class Station:
                     self.health.trouble += 1
                     return replace(seen, trouble=len(kinds) + len(blows) + 1)
                 except Untestable as error:
-                    if not isinstance(error, Disturbed):
+                    if not isinstance(error, Disturbed) or isinstance(error, _Late):
                         return Failure("untestable", str(error), len(kinds) + len(blows) + 2)
                     kinds.append("disturbed")
                     reason = str(error)

@@ -17,9 +17,13 @@ from .run import Hunt
 class Here:
     lab: Lab
     hunt: Hunt
-    ahead: ClassVar[int] = 16
     # A reduction fills the machine.
     abreast: ClassVar[int] = 1
+
+    @property
+    def ahead(self) -> int:
+        """While a page that hangs is waited for, others are judged; not too many where they may be thrown away."""
+        return 16 if self.hunt.renews else 64
 
     async def judge(self, case: Case) -> list[Judged]:
         judged = await self.hunt.judge(self.lab, case)
