@@ -12,7 +12,7 @@ from moire.store import Store
 
 from .common import Row, moire, row
 
-PAGES = int(os.environ.get("MOIRE_BENCH_PAGES", "1500"))
+PAGES = int(os.environ.get("MOIRE_BENCH_PAGES", "800"))
 ROUNDS = 3
 HUNT = ("hunt", "update", "chromium@156", "--seed", "7", "--operations", "6", "--afresh", "--pages")
 
