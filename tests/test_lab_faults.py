@@ -306,6 +306,29 @@ async def test_blow_upon_blow_is_no_answer(chromium: Build, blow: signal.Signals
         assert isinstance(seen, Failure) and seen.kind == "crashed"
 
 
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+async def test_blows_at_the_start_do_not_make_it_another_kind_of_build(
+    chromium: Build, blow: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = TRIES
+    case = Case(b"<!DOCTYPE html><p id=a>x", update=(operation("set-text", target="#a", value="y"),))
+    start = chromium_driver.ChromiumBrowser._try_on_demand
+
+    async def struck_at_first(browser: chromium_driver.ChromiumBrowser) -> None:
+        nonlocal left
+        if left:
+            left -= 1
+            os.kill(browser.children[0].pid, blow)
+        await start(browser)
+
+    monkeypatch.setattr(chromium_driver.ChromiumBrowser, "_try_on_demand", struck_at_first)
+    monkeypatch.setattr(chromium_driver, "ON_DEMAND_SECONDS", 1.0)
+    async with Lab([chromium], LabOptions(processes=1)) as lab:
+        pair = await update.screened(lab, chromium, case)
+        assert isinstance(pair, tuple) and not left
+        assert lab.health(chromium).failed_starts == TRIES
+
+
 async def test_who_draws_is_stopped_and_the_page_is_not_to_blame(chromium: Build) -> None:
     """It answers and is never ready, as one that tries to leave; but an update does not."""
     case = Case(b"<!DOCTYPE html><p id=a>x", update=(operation("set-text", target="#a", value="y"),))

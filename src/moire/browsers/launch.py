@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..nouns import Build, LaunchError
-from .drivers.base import Browser, Unsupported
+from .drivers.base import Browser, StruckAtStart, Unsupported
 from .drivers.chromium import ChromiumBrowser
 from .drivers.command import CommandBrowser
 from .drivers.firefox import FirefoxBrowser
@@ -52,8 +52,8 @@ class Launcher:
         for _ in range(TRIES):
             try:
                 browser = await ChromiumBrowser.launch(build, self.network, on_demand=True)
-            except LaunchError:
-                if build in self._able:
+            except LaunchError as error:
+                if build in self._able or isinstance(error, StruckAtStart):
                     raise
             else:
                 self._able.add(build)

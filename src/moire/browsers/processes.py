@@ -94,6 +94,15 @@ def scratch(prefix: str) -> Path:
         ) from None
 
 
+async def struck(children: Sequence[Child], gone: bool) -> str:
+    """What somebody else did to them, in words; how one ended may come to light a little after its connection is
+    `gone`."""
+    if gone and children:
+        ends = [child.exited for child in children]
+        await asyncio.wait(ends, timeout=GENTLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    return next((words for child in children if (words := child.struck())), "")
+
+
 def everyone() -> Iterator[tuple[int, str, int]]:
     """All processes of the machine: number, state, group."""
     for entry in os.listdir("/proc"):

@@ -15,11 +15,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from ..nouns import Environment, LaunchError
-from .drivers.base import Browser, DriverError, Tab
+from .drivers.base import Browser, DriverError, StruckAtStart, Tab
+from .processes import struck
 
 LAUNCH_TRIES = 3
+# Starts in a row that somebody else may put an end to, beside those.
+MOST_STRUCK = 5
 # Doubled after each try: what kept a browser from starting (memory, disk) may pass.
-BACK_OFF_SECONDS = 0.5
+BACK_OFF_SECONDS, MOST_SECONDS = 0.5, 4.0
 # A tab that takes longer to close is stuck, and its process with it.
 CLOSE_SECONDS = 3.0
 # Long enough to be worth the warm-up, short enough that nothing of many pages piles up.
@@ -69,12 +72,8 @@ class Process:
         return [child.pid for child in self._browser.children]
 
     async def struck(self, gone: bool) -> str:
-        """What somebody else did to it, in words; how it ended may come to light a little after it is `gone`."""
-        children = self._browser.children
-        if gone and children:
-            ends = [child.exited for child in children]
-            await asyncio.wait(ends, timeout=CLOSE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        return next((words for child in children if (words := child.struck())), "")
+        """What somebody else did to it, in words."""
+        return await struck(self._browser.children, gone)
 
     def retire(self) -> None:
         self._retired = True
@@ -190,9 +189,8 @@ class Berth:
 
     async def _start(self) -> Browser:
         delay = BACK_OFF_SECONDS
-        for attempt in range(1, LAUNCH_TRIES + 1):
-            if self._closing.is_set():
-                break
+        tries = blows = 0
+        while not self._closing.is_set():
             try:
                 browser = await self._launch()
                 self._health.starts += 1
@@ -202,13 +200,15 @@ class Berth:
                 break
             except LaunchError as error:
                 self._health.failed_starts += 1
-                if attempt == LAUNCH_TRIES:
+                blows += isinstance(error, StruckAtStart)
+                tries += not isinstance(error, StruckAtStart)
+                if tries == LAUNCH_TRIES or blows > MOST_STRUCK:
                     self._cannot_start = error
                     raise
             # Not a sleep: closing the lab ends the wait.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), delay)
-            delay *= 2
+            delay = min(2 * delay, MOST_SECONDS)
         raise LaunchError("The lab is closing.")
 
     async def _end(self, process: Process) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ...nouns import Build, Case, Environment, LaunchError
-from ..processes import Child
+from ..processes import Child, struck
 from .ready import frame, settle
 
 # For a page that is not busy.
@@ -55,7 +55,15 @@ class Unsupported(DriverError):
     """The build has no such way of being driven; another will do."""
 
 
-def would_not_start(build: Build, said: object) -> LaunchError:
+class StruckAtStart(LaunchError):
+    """Somebody else ended or stopped it: that says nothing about the build."""
+
+
+async def would_not_start(build: Build, error: Exception, said: object, children: Sequence[Child]) -> LaunchError:
+    """What to tell people: to be asked before the children are ended."""
+    killed = isinstance(error, TabCrashed) and error.killed
+    if blow := await struck(children, isinstance(error, BrowserGone)) or (str(error) if killed else ""):
+        return StruckAtStart(f"{build.name} would not start: {blow}.", "Try again.")
     words = str(said or "no answer").strip().rstrip(".")
     if build.source == "path":
         remedy = f"Check that {build.path} is a browser that Moire can drive: Chromium, Firefox or WebKitWebDriver."

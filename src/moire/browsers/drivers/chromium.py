@@ -17,7 +17,17 @@ from .. import fonts
 from ..network import Network
 from ..processes import Child, discard, scratch
 from ..window import SHOWN, without
-from .base import BrowserGone, Closed, Disturbed, Scripted, TabCrashed, Unsupported, Untestable, would_not_start
+from .base import (
+    BrowserGone,
+    Closed,
+    Disturbed,
+    DriverError,
+    Scripted,
+    TabCrashed,
+    Unsupported,
+    Untestable,
+    would_not_start,
+)
 from .cdp import CommandFailed, Connection, Params
 from .ready import at_rest, ready
 
@@ -198,10 +208,11 @@ class ChromiumBrowser:
         except Unsupported:
             await browser.close()
             raise
-        except (BrowserGone, TabCrashed, CommandFailed, TimeoutError) as error:
+        except (DriverError, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
+            failure = await would_not_start(build, error, words[-1] if words else error, [child])
             await browser.close()
-            raise would_not_start(build, words[-1] if words else error) from None
+            raise failure from None
         except (asyncio.CancelledError, UsageError):
             await browser.close()
             raise
@@ -214,7 +225,7 @@ class ChromiumBrowser:
             picture = await tab.screen(Case(b"<!DOCTYPE html><p>a"), "")
             await tab.close()
         if picture is None:
-            raise BrowserGone("it draws no frame")
+            raise Disturbed("it draws no frame")
 
     def _heard(self, method: str, params: Params) -> None:
         if method == "Target.targetCrashed":

@@ -179,8 +179,9 @@ class FirefoxBrowser:
                 return browser
         except (BrowserGone, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
+            failure = await would_not_start(build, error, words[-1] if words else error, [child])
             await cls._end(child, connection, folder)
-            raise would_not_start(build, words[-1] if words else error) from None
+            raise failure from None
         except asyncio.CancelledError:
             await cls._end(child, connection, folder)
             raise

@@ -90,12 +90,14 @@ class WebKitBrowser(WebDriverBrowser):
             session = await Session.open(f"http://127.0.0.1:{port}", _capabilities(build, network), LAUNCH_SECONDS)
             return cls(build, session, children, folder)
         except BaseException as error:
-            words = children[-1].tail().splitlines() if children else []
-            await _end(children, folder)
             if not isinstance(error, DriverError | TimeoutError):
+                await _end(children, folder)
                 raise
+            words = children[-1].tail().splitlines() if children else []
             said = str(error) or (words[-1] if words else "")
-            raise would_not_start(build, said) from None
+            failure = await would_not_start(build, error, said, children)
+            await _end(children, folder)
+            raise failure from None
 
     @property
     def alive(self) -> bool:
