@@ -99,31 +99,21 @@ def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering |
     return Judged(verdict, not parted, outcomes[0], outcomes[1])
 
 
-async def screened(
-    lab: Lab,
-    build: Build,
-    case: Case,
-    closer: Callable[[Rendering, Rendering], tuple[Closer, Closer] | None] | None = None,
-) -> tuple[Rendering, Rendering] | Failure | None:
+async def screened(lab: Lab, build: Build, case: Case) -> tuple[Rendering, Rendering] | Failure | None:
     """Both renderings by the fast path, if there is one for this page and build: to be confirmed before anyone is
-    told. If they call for a closer look, it is taken in the tab that shows the pages. Operations that cannot be done
-    are a failure at once."""
+    told. Operations that cannot be done are a failure at once."""
     if not _by_content(case):
         return None
 
     async def both(tab: Tab) -> tuple[Rendering, Rendering] | Failure | None:
         try:
-            first = await _shown(tab, case, _update, nothing)
-            second = first and await _shown(tab, case, _load, nothing)
+            first = await _shown(tab, case, _update)
+            second = first and await _shown(tab, case, _load)
         except _Unfit as error:
             await tab.resize(case.environment.width, case.environment.height)
             return Failure("untestable", str(error))
         if first is None or second is None:
             return None
-        looks = closer(first, second) if closer is not None else None
-        if looks is not None:
-            await _shown(tab, case, _load, looks[1])
-            await _shown(tab, case, _update, looks[0])
         # A tab in which anything goes wrong is not used again: only what went well is put back.
         await tab.resize(case.environment.width, case.environment.height)
         return first, second
@@ -131,11 +121,10 @@ async def screened(
     return await lab.warm(build, case, both)
 
 
-async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering | None:
+async def _shown(tab: Tab, case: Case, show: Show) -> Rendering | None:
     """None for a page that is not at rest: here, nobody waits for it."""
     await show(tab, case)
     shot = Shot(await tab.screenshot(), "fast")
-    await closer(tab)
     found = await page(tab)
     if moves(found):
         raise _Unfit(_MOVES)

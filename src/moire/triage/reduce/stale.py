@@ -27,11 +27,9 @@ class Stale:
     renders: int = 0
     signature: Signature = field(default=Signature("same"), init=False)
     view: View = field(default=View(), init=False)
-    _learned: tuple[Signature, Signature] = field(default=(Signature("same"), Signature("same")), init=False)
+    _learned: Signature = field(default=Signature("same"), init=False)
     _suspects: list[tuple[str, int]] = field(default_factory=list, init=False)
-    # The same difference as the fast path shows it: what a page is asked for after its picture may differ there.
-    _quick: Signature = field(default=Signature("same"), init=False)
-    # The best page so far as the fast path shows it: where both pictures are the same, so is the difference.
+    # The best page so far as a glance shows it: where both pictures are the same, so is the difference.
     _best: tuple[bytes, bytes, Described] | None = field(default=None, init=False)
     _looks_tell: bool = field(default=True, init=False)
 
@@ -42,9 +40,7 @@ class Stale:
         if seen is None:
             return Never("flaky", "what differed before did not differ again")
         self.signature, self._suspects = seen.signature, seen.suspects
-        quick = await self._look(case, careful=False)
-        self._quick = quick.signature if quick is not None else self.signature
-        self._learned = self.signature, self._quick
+        self._learned = self.signature
         return self.signature.words
 
     async def _confirm(self, case: Case) -> Never | None:
@@ -71,8 +67,8 @@ class Stale:
         found = await self._look(case, careful=careful, wanted=self.signature.strength, best=best)
         if found is None or self.any_difference:
             return found is not None
-        signature = self.signature if careful else self._quick
-        kept = (signature.renamed(found.signature) if anywhere else signature).keeps(found.signature)
+        wanted = self.signature.renamed(found.signature) if anywhere else self.signature
+        kept = wanted.keeps(found.signature)
         if best and not kept:
             # Two differences in one place look the same: from now on, all are looked at closely.
             self._best, self._looks_tell = None, False
@@ -81,27 +77,30 @@ class Stale:
     async def follow(self, case: Case | None) -> None:
         self._best = None
         if case is None:
-            self.signature, self._quick = self._learned
-        else:
-            self.signature = await self._followed(case, self.signature, careful=True)
-            self._quick = await self._followed(case, self._quick, careful=False)
-
-    async def _followed(self, case: Case, signature: Signature, *, careful: bool) -> Signature:
-        seen = await self._look(case, careful=careful) if signature.where else None
-        if seen is None or seen.signature.where not in PLAIN_NAMES:
-            return signature
-        return replace(signature, where=seen.signature.where)
+            self.signature = self._learned
+        elif self.signature.where:
+            seen = await self._look(case, careful=True)
+            if seen is not None and seen.signature.where in PLAIN_NAMES:
+                self.signature = replace(self.signature, where=seen.signature.where)
 
     async def _look(self, case: Case, *, careful: bool, wanted: str = "", best: bool = False) -> Described | None:
-        """The signature of a difference and the elements it shows in; none where there is no difference. One that is
-        not as strong as asked for is not looked at closely."""
+        """The signature of a difference and the elements it shows in; none where there is no difference. Unless one is
+        `careful`, a glance by a shorter way is enough where there is none, or not one as strong as wanted. Where there
+        is one, only a navigation tells which: what a page says of itself may hang on what its tab has shown before."""
+        glance = None if careful else await self._glance(case)
+        if isinstance(glance, Failure):
+            return None
+        if glance is not None:
+            first, second = glance
+            if not self._differ(first, second):
+                return None
+            if self.any_difference or (known := self._known(first, second)):
+                return (
+                    described(first.shot, second.shot, None, case.environment.scale) if self.any_difference else known
+                )
+            if wanted not in ("", strength(mask(first.shot.png, second.shot.png)[1])):
+                return None
         dumps: list[Dump | None] = [None, None]
-        self.renders += 2
-
-        def close(a: Rendering, b: Rendering) -> bool:
-            if self.any_difference or self._known(a, b) or not self._differ(a, b):
-                return False
-            return wanted in ("", strength(mask(a.shot.png, b.shot.png)[1]))
 
         def closer(n: int) -> Closer:
             async def look(tab: Tab) -> None:
@@ -109,32 +108,35 @@ class Stale:
 
             return look
 
-        pair: tuple[Rendering | Failure, ...] | Failure | None = None
-        if not careful:
-            looks = (closer(0), closer(1))
-            pair = await update.screened(self.lab, self.build, case, lambda a, b: looks if close(a, b) else None)
-        if pair is None:
-            warm = not careful and update.shares(self.lab, self.build, case)
-            # A page that cannot be shown is not stale, and why not is another story.
-            work = (
-                show(self.lab, self.build, case, closer(n), sure=False, warm=warm)
-                for n, show in enumerate((update.updated, update.fresh))
-            )
-            pair = tuple(await together(*work))
-        if isinstance(pair, Failure):
+        self.renders += 2
+        # A page that cannot be shown is not stale, and why not is another story.
+        work = (
+            show(self.lab, self.build, case, closer(n), sure=False)
+            for n, show in enumerate((update.updated, update.fresh))
+        )
+        updated, fresh = await together(*work)
+        if isinstance(updated, Failure) or isinstance(fresh, Failure) or not self._differ(updated, fresh):
             return None
-        first, second = pair
-        if not isinstance(first, Rendering) or not isinstance(second, Rendering) or not self._differ(first, second):
-            return None
-        scale = case.environment.scale
-        if dumps[0] is None or dumps[1] is None:
-            return self._known(first, second) or described(first.shot, second.shot, None, scale)
-        found = described(first.shot, second.shot, (dumps[0], dumps[1]), scale)
+        assert dumps[0] is not None and dumps[1] is not None
+        found = described(updated.shot, fresh.shot, (dumps[0], dumps[1]), case.environment.scale)
         if best:
-            self.view = View((("updated", first.shot.png), ("fresh", second.shot.png)), found.boxes)
-        if best and not careful:
-            self._best = first.shot.png, second.shot.png, found
+            self.view = View((("updated", updated.shot.png), ("fresh", fresh.shot.png)), found.boxes)
+            if glance is not None:
+                self._best = glance[0].shot.png, glance[1].shot.png, found
         return found
+
+    async def _glance(self, case: Case) -> tuple[Rendering, Rendering] | Failure | None:
+        """Both renderings by a shorter way, if there is one."""
+        pair = await update.screened(self.lab, self.build, case)
+        self.renders += 2 if pair is not None else 0
+        if pair is not None or not update.shares(self.lab, self.build, case):
+            return pair
+        self.renders += 2
+        work = (show(self.lab, self.build, case, sure=False, warm=True) for show in (update.updated, update.fresh))
+        first, second = await together(*work)
+        if isinstance(first, Failure):
+            return first
+        return second if isinstance(second, Failure) else (first, second)
 
     def _known(self, a: Rendering, b: Rendering) -> Described | None:
         best = self._best if self._looks_tell else None
