@@ -199,11 +199,11 @@ class Station:
                 if others > 1:
                     raise
 
-    async def warm(self, case: Case, job: Job[T]) -> T | None:
+    async def warm(self, case: Case, job: Job[T], afresh: bool) -> T | None:
         environment = case.environment
 
         async def work(process: Process) -> T:
-            async with process.warm_tab(environment) as tab:
+            async with process.fresh_tab(environment) if afresh else process.warm_tab(environment) as tab:
                 return await job(tab)
 
         if not self._warms or environment.scale != 1:
@@ -405,10 +405,10 @@ class Lab:
         """Whether a new tab takes longer than most pages."""
         return TABS[build.engine] == 1
 
-    async def warm(self, build: Build, case: Case, job: Job[T]) -> T | None:
-        """A job for an inert page in a tab that shows such pages by content, one after the other. None where it cannot
-        be done there, for whatever reason: a navigation will tell."""
-        return await self._stations[build].warm(case, job)
+    async def warm(self, build: Build, case: Case, job: Job[T], *, afresh: bool = False) -> T | None:
+        """A job for an inert page in a tab that shows such pages by content, one after the other, or `afresh` in one of
+        its own. None where it cannot be done there, for whatever reason: a navigation will tell."""
+        return await self._stations[build].warm(case, job, afresh)
 
     @asynccontextmanager
     async def tab(

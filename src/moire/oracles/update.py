@@ -99,16 +99,20 @@ def conclude(updated: Sequence[Rendering | Failure], fresh: Sequence[Rendering |
     return Judged(verdict, not parted, outcomes[0], outcomes[1])
 
 
-async def screened(lab: Lab, build: Build, case: Case) -> tuple[Rendering, Rendering] | Failure | None:
+async def screened(
+    lab: Lab, build: Build, case: Case, closer: tuple[Closer, Closer] | None = None
+) -> tuple[Rendering, Rendering] | Failure | None:
     """Both renderings by the fast path, if there is one for this page and build: to be confirmed before anyone is
-    told. Operations that cannot be done are a failure at once."""
+    told. Operations that cannot be done are a failure at once. A `closer` look at them is taken in a tab that has shown
+    nothing else: what a page says of its boxes may hang on that, where its picture does not."""
+    looks = closer or (nothing, nothing)
     if not _by_content(case):
         return None
 
     async def both(tab: Tab) -> tuple[Rendering, Rendering] | Failure | None:
         try:
-            first = await _shown(tab, case, _update)
-            second = first and await _shown(tab, case, _load)
+            first = await _shown(tab, case, _update, looks[0])
+            second = first and await _shown(tab, case, _load, looks[1])
         except _Unfit as error:
             await tab.resize(case.environment.width, case.environment.height)
             return Failure("untestable", str(error))
@@ -118,13 +122,14 @@ async def screened(lab: Lab, build: Build, case: Case) -> tuple[Rendering, Rende
         await tab.resize(case.environment.width, case.environment.height)
         return first, second
 
-    return await lab.warm(build, case, both)
+    return await lab.warm(build, case, both, afresh=closer is not None)
 
 
-async def _shown(tab: Tab, case: Case, show: Show) -> Rendering | None:
+async def _shown(tab: Tab, case: Case, show: Show, closer: Closer) -> Rendering | None:
     """None for a page that is not at rest: here, nobody waits for it."""
     await show(tab, case)
     shot = Shot(await tab.screenshot(), "fast")
+    await closer(tab)
     found = await page(tab)
     if moves(found):
         raise _Unfit(_MOVES)

@@ -42,7 +42,7 @@ class Judge(Protocol):
         ...
 
     async def follow(self, case: Case | None) -> None:
-        """The page is still the same, but calls its parts by plain names now; by those it began with, if none is
+        """The page is still the same, but may call its parts by plain names now; by those it began with, if none is
         given."""
         ...
 

@@ -139,7 +139,10 @@ class _Reduction:
             sound = await self._sound(text)
             self._keep(BACK, sound)
             smallest = await self._reduced(sound)
-        return smallest if not self._careful or await self._again(smallest) else None
+        if self._careful and not await self._again(smallest):
+            return None
+        await self._judge.follow(self._at(smallest))
+        return smallest
 
     async def _sound(self, text: str) -> str:
         """Of the page and all steps since, one that a navigation confirms where it does not confirm the next."""

@@ -14,7 +14,7 @@ from ...oracles.change import CONFIRMATIONS, differ, together
 from ...oracles.update import Closer, Rendering
 from ...pixels import Measure
 from .judge import Never, View
-from .signature import PLAIN_NAMES, Described, Signature, described, mask, strength
+from .signature import Described, Signature, described
 
 
 @dataclass
@@ -39,8 +39,8 @@ class Stale:
         seen = await self._look(case, careful=True)
         if seen is None:
             return Never("flaky", "what differed before did not differ again")
-        self.signature, self._suspects = seen.signature, seen.suspects
-        self._learned = self.signature
+        self.signature = self._learned = seen.signature
+        self._suspects = seen.suspects
         return self.signature.words
 
     async def _confirm(self, case: Case) -> Never | None:
@@ -61,14 +61,25 @@ class Stale:
     def suspects(self) -> list[tuple[str, int]]:
         return self._suspects
 
+    @property
+    def _pictures_tell(self) -> bool:
+        """What is stale in layout or in paint is so in the pictures. Boxes say it, too, and not reliably: where they
+        are stale, they hang on what was asked of them before."""
+        return self._learned.stage in ("layout", "paint")
+
+    def _keeps(self, other: Signature) -> bool:
+        """Whether the other is the same failure, or part of it, whatever its elements are called."""
+        if self._pictures_tell:
+            return other.strength == self._learned.strength
+        return replace(self._learned, where="").keeps(other)
+
     async def fails(self, case: Case, *, anywhere: bool = False, careful: bool = False, best: bool = False) -> bool:
         if best:
             self._best = None
-        found = await self._look(case, careful=careful, wanted=self.signature.strength, best=best)
+        found = await self._look(case, careful=careful, closely=best or not self._pictures_tell, best=best)
         if found is None or self.any_difference:
             return found is not None
-        wanted = self.signature.renamed(found.signature) if anywhere else self.signature
-        kept = wanted.keeps(found.signature)
+        kept = self._keeps(found.signature)
         if best and not kept:
             # Two differences in one place look the same: from now on, all are looked at closely.
             self._best, self._looks_tell = None, False
@@ -76,67 +87,67 @@ class Stale:
 
     async def follow(self, case: Case | None) -> None:
         self._best = None
+        seen = await self._look(case, careful=True) if case is not None else None
         if case is None:
             self.signature = self._learned
-        elif self.signature.where:
-            seen = await self._look(case, careful=True)
-            if seen is not None and seen.signature.where in PLAIN_NAMES:
-                self.signature = replace(self.signature, where=seen.signature.where)
+        elif seen is not None and self._keeps(seen.signature):
+            self.signature = seen.signature
 
-    async def _look(self, case: Case, *, careful: bool, wanted: str = "", best: bool = False) -> Described | None:
-        """The signature of a difference and the elements it shows in; none where there is no difference. Unless one is
-        `careful`, a glance by a shorter way is enough where there is none, or not one as strong as wanted. Where there
-        is one, only a navigation tells which: what a page says of itself may hang on what its tab has shown before."""
-        glance = None if careful else await self._glance(case)
-        if isinstance(glance, Failure):
-            return None
-        if glance is not None:
-            first, second = glance
-            if not self._differ(first, second):
-                return None
-            if self.any_difference or (known := self._known(first, second)):
-                return (
-                    described(first.shot, second.shot, None, case.environment.scale) if self.any_difference else known
-                )
-            if wanted not in ("", strength(mask(first.shot.png, second.shot.png)[1])):
-                return None
+    async def _look(self, case: Case, *, careful: bool, closely: bool = True, best: bool = False) -> Described | None:
+        """The difference and, if it is looked at `closely`, the elements it shows in; none where there is none. Unless
+        one is `careful`, a glance comes first, and is enough where there is no difference, or not one as strong as
+        that which was learnt."""
+        scale = case.environment.scale
         dumps: list[Dump | None] = [None, None]
 
         def closer(n: int) -> Closer:
             async def look(tab: Tab) -> None:
                 dumps[n] = await inspect.take(tab)
 
-            return look
+            return look if closely else update.nothing
 
-        self.renders += 2
-        # A page that cannot be shown is not stale, and why not is another story.
-        work = (
-            show(self.lab, self.build, case, closer(n), sure=False)
-            for n, show in enumerate((update.updated, update.fresh))
-        )
-        updated, fresh = await together(*work)
-        if isinstance(updated, Failure) or isinstance(fresh, Failure) or not self._differ(updated, fresh):
+        looks = closer(0), closer(1)
+        glance = None if careful else await self._glance(case)
+        if isinstance(glance, Failure):
             return None
-        assert dumps[0] is not None and dumps[1] is not None
-        found = described(updated.shot, fresh.shot, (dumps[0], dumps[1]), case.environment.scale)
+        pair: tuple[Rendering | Failure, ...] | Failure | None = None
+        if glance is not None:
+            if not self._differ(*glance):
+                return None
+            rough = described(glance[0].shot, glance[1].shot, None, scale)
+            if self.any_difference or not closely or rough.signature.strength != self._learned.strength:
+                return rough
+            if known := self._known(*glance):
+                return known
+            self.renders += 2
+            pair = await update.screened(self.lab, self.build, case, looks)
+        if pair is None:
+            self.renders += 2
+            warm = not careful and update.shares(self.lab, self.build, case)
+            # A page that cannot be shown is not stale, and why not is another story.
+            work = (
+                show(self.lab, self.build, case, look, sure=False, warm=warm)
+                for show, look in zip((update.updated, update.fresh), looks, strict=True)
+            )
+            pair = tuple(await together(*work))
+        if isinstance(pair, Failure):
+            return None
+        first, second = pair
+        if not isinstance(first, Rendering) or not isinstance(second, Rendering) or not self._differ(first, second):
+            return None
+        both = (dumps[0], dumps[1]) if dumps[0] is not None and dumps[1] is not None else None
+        found = described(first.shot, second.shot, both, scale)
         if best:
-            self.view = View((("updated", updated.shot.png), ("fresh", fresh.shot.png)), found.boxes)
+            self.view = View((("updated", first.shot.png), ("fresh", second.shot.png)), found.boxes)
             if glance is not None:
                 self._best = glance[0].shot.png, glance[1].shot.png, found
         return found
 
     async def _glance(self, case: Case) -> tuple[Rendering, Rendering] | Failure | None:
-        """Both renderings by a shorter way, if there is one."""
+        """Both renderings by the fast path, if there is one."""
         pair = await update.screened(self.lab, self.build, case)
-        self.renders += 2 if pair is not None else 0
-        if pair is not None or not update.shares(self.lab, self.build, case):
-            return pair
-        self.renders += 2
-        work = (show(self.lab, self.build, case, sure=False, warm=True) for show in (update.updated, update.fresh))
-        first, second = await together(*work)
-        if isinstance(first, Failure):
-            return first
-        return second if isinstance(second, Failure) else (first, second)
+        self.renders += 0 if pair is None else 2
+        return pair
 
     def _known(self, a: Rendering, b: Rendering) -> Described | None:
         best = self._best if self._looks_tell else None
