@@ -34,7 +34,7 @@ Look = Callable[[Tab, Shot], Awaitable[T]]
 
 # Fresh processes that must all agree before a crash or hang is a page's own.
 REPEATS = 3
-# So many in a row are struck by the page itself, whoever deals the blows.
+# As many blows are not counted; a page that is struck more often brings that about itself.
 MOST_BLOWS = 5
 # What opening a tab before a page and looking at it after its deadline may take.
 ASIDE_SECONDS = 5.0
@@ -194,7 +194,7 @@ class Station:
                 blows += 1
                 if blows == MOST_BLOWS:
                     raise
-            except (TabCrashed, BrowserGone, Disturbed):
+            except (_Hung, TabCrashed, BrowserGone, Disturbed):
                 others += 1
                 if others > 1:
                     raise
@@ -233,7 +233,8 @@ class Station:
             killed = isinstance(error, TabCrashed) and error.killed
             if blow := await process.struck(isinstance(error, BrowserGone)) or (str(error) if killed else ""):
                 process.retire()
-                raise _Struck(blow, "hung" if hung else "crashed") from None
+                kind: _Kind = "disturbed" if isinstance(error, Untestable) else "crashed"
+                raise _Struck(blow, "hung" if hung else kind) from None
             if hung:
                 self.health.hangs += 1
                 raise _Hung("not done before the deadline") from None
@@ -251,9 +252,9 @@ class Station:
                 berth = self._berth(recycle_after=1)
                 try:
                     async with berth.lease() as process:
-                        seen = await self._attempt(process, work, self._lab.options.deadline + ASIDE_SECONDS)
+                        visit = await self._attempt(process, work, self._lab.options.deadline + ASIDE_SECONDS)
                     self.health.trouble += 1
-                    return replace(seen, trouble=len(kinds) + len(blows) + 1)
+                    return replace(visit, trouble=len(kinds) + len(blows) + 1)
                 except Untestable as error:
                     if not isinstance(error, Disturbed) or isinstance(error, _Late):
                         return Failure("untestable", str(error), len(kinds) + len(blows) + 2)
@@ -270,12 +271,12 @@ class Station:
                     reason = str(error)
                 finally:
                     await berth.close()
-        tries = len(kinds) + len(blows)
-        seen_as = sorted(set(kinds or blows))
-        if len(seen_as) == 1:
-            kind = seen_as[0]
-            return Failure("untestable" if kind == "disturbed" or tries < REPEATS else kind, reason, tries)
-        return Failure("untestable", f"{tries} fresh processes tell different things: {', '.join(seen_as)}", tries)
+        # What is struck every time is so by itself: it takes too much memory, or sends what no page may send.
+        seen = kinds or blows
+        first, tries = seen[0], len(kinds) + len(blows)
+        if len(set(seen)) > 1:
+            return Failure("untestable", f"{tries} fresh processes tell different things: {', '.join(seen)}", tries)
+        return Failure("untestable" if first == "disturbed" or len(seen) < REPEATS else first, reason, tries)
 
     @asynccontextmanager
     async def tab(self, environment: Environment, on_demand: bool) -> AsyncIterator[Tab]:
@@ -384,7 +385,7 @@ class Lab:
     ) -> Visit[T] | Failure:  # fmt: skip
         """The same, and a job with the picture in the tab that shows the page.
 
-        A page that crashes or hangs is tried again; once, if nobody needs to be `sure`: then it is untestable.
+        A page that crashes or hangs is tried again; if nobody needs to be `sure`, one more hang is enough.
         A `deadline` other than the lab's counts from when there is a tab for it.
         """
         return await self._stations[build].look(case, job, path, sure, deadline)

@@ -26,6 +26,10 @@ from . import warden as warden_script
 TAIL_BYTES = 64 * 1024
 # How long a process that was asked to go may take.
 GENTLE_SECONDS = 2.0
+# How much later than the end of its connection that of a process may come to light.
+REAP_SECONDS = 0.5
+# Signals that end a process which does not send them to itself.
+BLOWS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # The name under which a child carries the mark of the Moire process that started it.
 MARKER = "MOIRE_WARDEN"
 
@@ -99,7 +103,7 @@ async def struck(children: Sequence[Child], gone: bool) -> str:
     `gone`."""
     if gone and children:
         ends = [child.exited for child in children]
-        await asyncio.wait(ends, timeout=GENTLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(ends, timeout=REAP_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     return next((words for child in children if (words := child.struck())), "")
 
 
@@ -208,9 +212,9 @@ class Child:
         return not self.exited.done()
 
     def struck(self) -> str:
-        """What somebody else did to it, or to who is in its group, in words; a page can do neither."""
+        """What somebody else did to it, or to who is in its group, in words."""
         if not self.alive:
-            return "" if self._ending or self.exited.result() != -signal.SIGKILL else "the browser was killed"
+            return "the browser was killed" if not self._ending and -self.exited.result() in BLOWS else ""
         stopped = any(state == "T" for _, state, group in everyone() if group == self.pid)
         return "a process of the browser was stopped" if stopped else ""
 

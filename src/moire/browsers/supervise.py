@@ -202,8 +202,9 @@ class Berth:
                 self._health.failed_starts += 1
                 blows += isinstance(error, StruckAtStart)
                 tries += not isinstance(error, StruckAtStart)
-                if tries == LAUNCH_TRIES or blows > MOST_STRUCK:
+                if tries == LAUNCH_TRIES:
                     self._cannot_start = error
+                if tries == LAUNCH_TRIES or blows > MOST_STRUCK:
                     raise
             # Not a sleep: closing the lab ends the wait.
             with contextlib.suppress(TimeoutError):

@@ -41,7 +41,7 @@ class Untestable(DriverError):
 
 
 class Disturbed(Untestable):
-    """The same, unless something befell the browser meanwhile, which shows in no other way: to be tried once more."""
+    """The same, unless something befell the browser meanwhile, which shows in no other way: to be tried again."""
 
 
 class Closed(Untestable):

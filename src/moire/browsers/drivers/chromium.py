@@ -208,11 +208,12 @@ class ChromiumBrowser:
         except Unsupported:
             await browser.close()
             raise
-        except (DriverError, CommandFailed, TimeoutError) as error:
+        except (DriverError, TimeoutError) as error:
             words = child.tail().splitlines()
-            failure = await would_not_start(build, error, words[-1] if words else error, [child])
-            await browser.close()
-            raise failure from None
+            try:
+                raise await would_not_start(build, error, words[-1] if words else error, [child]) from None
+            finally:
+                await browser.close()
         except (asyncio.CancelledError, UsageError):
             await browser.close()
             raise

@@ -179,9 +179,10 @@ class FirefoxBrowser:
                 return browser
         except (BrowserGone, CommandFailed, TimeoutError) as error:
             words = child.tail().splitlines()
-            failure = await would_not_start(build, error, words[-1] if words else error, [child])
-            await cls._end(child, connection, folder)
-            raise failure from None
+            try:
+                raise await would_not_start(build, error, words[-1] if words else error, [child]) from None
+            finally:
+                await cls._end(child, connection, folder)
         except asyncio.CancelledError:
             await cls._end(child, connection, folder)
             raise

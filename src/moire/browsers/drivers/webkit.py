@@ -95,9 +95,10 @@ class WebKitBrowser(WebDriverBrowser):
                 raise
             words = children[-1].tail().splitlines() if children else []
             said = str(error) or (words[-1] if words else "")
-            failure = await would_not_start(build, error, said, children)
-            await _end(children, folder)
-            raise failure from None
+            try:
+                raise await would_not_start(build, error, said, children) from None
+            finally:
+                await _end(children, folder)
 
     @property
     def alive(self) -> bool:

@@ -34,6 +34,8 @@ SUSPECTS = 2
 
 # The name of the step back to where the shorter way led astray.
 BACK = "back"
+# The name of the pass that calls elements otherwise.
+TAGS = "tags"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +149,19 @@ class _Reduction:
     async def _sound(self, text: str) -> str:
         """Of the page and all steps since, one that a navigation confirms where it does not confirm the next."""
         await self._judge.follow(None)
-        self._anywhere = True
         texts = [text, *(step.text for step in self._steps)]
+        # From then on, elements have other names.
+        renamed = next((n for n, step in enumerate(self._steps, 1) if step.name == TAGS), len(texts))
         sound, astray = 0, len(texts) - 1
         while astray - sound > 1:
             middle = (sound + astray) // 2
+            self._anywhere = middle >= renamed
             if await self._again(texts[middle]):
                 sound = middle
             else:
                 astray = middle
         self._anywhere = False
-        if sound:
+        if sound >= renamed:
             await self._judge.follow(self._at(texts[sound]))
         return texts[sound]
 
@@ -190,7 +194,7 @@ class _Reduction:
             text = await self._on_update("operations", operations.fewer, text)
             text = await self._on_update("what operations bring", operations.simpler, text)
             self._anywhere = True
-            if (renamed := await self._on_page("tags", passes.tags, text)) != text:
+            if (renamed := await self._on_page(TAGS, passes.tags, text)) != text:
                 text = renamed
                 await self._judge.follow(self._at(text))
             self._anywhere = False
