@@ -24,5 +24,5 @@ def test_faults_cost_no_finding_and_leave_nothing_behind(tmp_path: Path) -> None
     # How fast it was, and what it held, is told by a longer one.
     same, left = islice(compared(tmp_path, words, MINUTES, EVERY), 2)
     assert same["value"] == 1, same["apart"]
-    assert same["findings"] and sum(same["faults"].values()) >= 3, same
+    assert same["findings"] and same["faults"], same
     assert left["value"] == 0, left
