@@ -516,13 +516,19 @@ async def test_looks_that_do_not_agree_are_flaky_and_warm_ones_are_never_counted
     def showing(pictures: list[str], name: str) -> Any:
         async def show(lab: Lab, build: Build, case: Case, *, warm: bool = False) -> update.Rendering:
             shown.append((warm, name))
-            png = encode(np.full((4, 4, 3), ord(pictures.pop(0)), np.uint8))
-            return update.Rendering(Shot(png, "navigation"), ())
+            return rendering(pictures.pop(0))
 
         return show
 
-    async def judged(updated: str, fresh: str, *, shares: bool) -> str:
+    def rendering(picture: str) -> update.Rendering:
+        return update.Rendering(Shot(encode(np.full((4, 4, 3), ord(picture), np.uint8)), "navigation"), ())
+
+    async def judged(updated: str, fresh: str, *, shares: bool, quick: str = "") -> str:
+        async def screened(lab: Lab, build: Build, case: Case) -> tuple[update.Rendering, ...] | None:
+            return tuple(map(rendering, quick)) or None
+
         shown.clear()
+        monkeypatch.setattr(update, "screened", screened)
         monkeypatch.setattr(update, "updated", showing(list(updated), "updated"))
         monkeypatch.setattr(update, "fresh", showing(list(fresh), "fresh"))
         monkeypatch.setattr(update, "shares", lambda *_: shares)
@@ -535,6 +541,9 @@ async def test_looks_that_do_not_agree_are_flaky_and_warm_ones_are_never_counted
     assert await judged("a", "a", shares=True) == "same" and [warm for warm, _ in shown] == [True, True]
     assert await judged("aaaa", "bbbb", shares=True) == "different" and sum(warm for warm, _ in shown) == 2
     assert await judged("aa", "ba", shares=True) == "same"
+    # A fresh page that is shown in two ways, however often in each, is no measure.
+    assert await judged("aaa", "bbb", shares=False, quick="ab") == "different"
+    assert await judged("aaa", "bbb", shares=False, quick="ac") == "flaky"
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)

@@ -16,11 +16,12 @@ from ..inspect.page import Page, apart, at_rest, moves, page, still_loads
 from ..nouns import Build, Case, Failure, Operation, Outcome, Shot, Verdict
 from ..pages.update import script, still
 from ..pixels import Measure
-from .change import CONFIRMATIONS, decide, together
+from .change import CONFIRMATIONS, decide, differ, together
 
 # Of a page that may still load, until two in a row are the same.
 MOST_PICTURES = 5
 _MOVES = "something in the page moves by itself"
+_TWO_WAYS = "the fresh page itself looks different when it is loaded in another way"
 # A closer look at a page while it is shown.
 Closer = Callable[[Tab], Awaitable[None]]
 Show = Callable[[Tab, Case], Awaitable[None]]
@@ -76,6 +77,10 @@ async def judge(
         once = conclude(seen[0], seen[1], measure)
         if once.verdict.kind != "different":
             return once
+        first = seen[1][0]
+        if quick is not None and isinstance(first, Rendering) and differ(quick[1].shot, first.shot, measure):
+            # What is shown in two ways is no measure of anything.
+            return replace(once, verdict=replace(once.verdict, kind="flaky", reason=_TWO_WAYS, flake_rate=0.5))
     return once
 
 
